@@ -12,7 +12,6 @@ EXTRAS = {
     "matplotlib": "plots",
     "pandas": "spark", "pyspark": "spark",
     "grpc": "connect", "grpc_status": "connect", "google.rpc": "connect", "zstandard": "connect",
-    "deltalake": "delta",
     "kazoo": "servers",
     "resvg_py": "pictures",
     "starlette": "explore", "uvicorn": "explore",

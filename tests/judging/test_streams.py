@@ -19,7 +19,7 @@ from traces.events.table import OBSERVED, ROW
 from traces.judging import numbers
 from traces.judging.runs import JUDGED
 from traces.tables.judging.batches import NEEDED, NUMBERED, Judge, column_of
-from traces.tables.judging.streams import ARRIVED, NUMBERS, TEXTS, Bounds, Bucket, JudgeStream, as_frame, moments_over
+from traces.tables.judging.streams import ARRIVED, TEXTS, Bounds, Bucket, JudgeStream, as_frame, moments_over
 
 BOUNDS = Bounds(idle=100, kept=200, disorder=500, longest=1000)
 
@@ -55,7 +55,9 @@ def table_of(seed: int, run: int = 7) -> pa.Table:
 
 def frame_of(rows: pa.Table, now: int) -> Any:
     """Rows as they come through pandas."""
-    exact = {name: rows.column(name).fill_null(numbers.NULL).to_numpy() for name in NUMBERS}
+    exact = {
+        name: rows.column(name).fill_null(numbers.NULL).to_numpy() for name in rows.column_names if name not in TEXTS
+    }
     texts = {name: rows.column(name).to_pylist() for name in TEXTS}
     return import_module("pandas").DataFrame(exact | texts | {ARRIVED: [now] * rows.num_rows})
 

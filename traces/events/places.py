@@ -8,6 +8,7 @@ them too.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -22,6 +23,11 @@ BY_ARROW = (
 )  # the object stores whose file systems pyarrow has, and that say a file by bucket and key
 TABLE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*){2}", re.ASCII)
 SECRET = "***"
+MAGIC = b"PAR1"  # with which a Parquet file begins
+INCOMPLETE = {
+    "_temporary": "a job is writing this table, or was killed while it did",
+    "_delta_log": "this is a Delta table, in whose folder files of old versions are; read it with Spark or deltalake",
+}  # what a folder may have in it whose files are not those of a table
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,19 +86,33 @@ class Address:
         """Return the address itself if it is a file, else every visible Parquet file below it, sorted.
 
         Raises:
-            OSError, ValueError: the address cannot be listed.
+            OSError, ValueError: the address cannot be listed, or has files that are not of the table.
         """
         fs = file_systems()
         system, inner = self.system()
         if system.get_file_info(inner).type == fs.FileType.File:
             return [self]
         found = system.get_file_info(fs.FileSelector(inner, recursive=True, allow_not_found=True))
-        names = sorted(f.path for f in found if f.type == fs.FileType.File and f.path.endswith(".parquet"))
         under = len(inner.rstrip("/")) + 1
-        return [self.below(n) for n in names if not any(part[0] in "._" for part in n[under:].split("/") if part)]
+        every = {f.path: f.path[under:].split("/") for f in found if f.type == fs.FileType.File}
+        if why := incomplete(every.values()):
+            raise ValueError(why)
+        seen = [n for n in sorted(every) if not any(part[:1] in "._" for part in every[n] if part)]
+        return [self.below(n) for n in seen if n.endswith(".parquet") or begins(system.open_input_stream(n))]
 
 
 Place = Path | Address
+
+
+def incomplete(paths: Iterable[Sequence[str]]) -> str:
+    """Return why files below a folder are not those of a table, by their paths; empty if they may be."""
+    return next((INCOMPLETE[part] for path in paths for part in path if part in INCOMPLETE), "")
+
+
+def begins(file: IO[bytes]) -> bool:
+    """Return whether a file begins as Parquet does, and close it."""
+    with file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def file_systems() -> Any:

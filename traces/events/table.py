@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from traces.events.places import Address, Place, cleaned
+from traces.events.places import Address, Place, begins, cleaned, incomplete
 from zabspec.errors import RequestError
 from zabspec.extras import missing
 from zabspec.files import Unreadable, check_readable, replacing
@@ -251,6 +251,7 @@ class TablePart:
         whole: the file's footer says that no run is split over its row groups.
         observes: which kinds of event the source of the file notes.
         further: the names of the file's columns that an event table does not have.
+        numbered: the file has the column `row`.
     """
 
     path: str | Address
@@ -261,19 +262,25 @@ class TablePart:
     whole: bool
     observes: tuple[str, ...]
     further: tuple[str, ...] = ()
+    numbered: bool = False
 
 
 def files_of(path: Place) -> Sequence[Place]:
-    """Return the files of a table: the file itself, or every visible Parquet file in a folder.
+    """Return the files of a table: the file itself, or every visible Parquet file in a folder, whatever its name.
 
     Raises:
-        TableError: there are none, or pyarrow has no file system for the address.
+        TableError: there are none, the folder has files that are not of the table, or pyarrow has no file system for
+            the address.
     """
     if isinstance(path, Address):
         return files_at(path)
     try:
         if path.is_dir():
-            inside = [p for p in sorted(path.rglob("*.parquet")) if not any(x[0] in "._" for x in hidden(p, path))]
+            every = {p: p.relative_to(path).parts for p in sorted(path.rglob("*"))}
+            if why := incomplete(every.values()):
+                raise TableError(f"{path}: {why}")
+            seen = [p for p, parts in every.items() if not any(x[0] in "._" for x in parts) and not p.is_dir()]
+            inside = [p for p in seen if p.suffix == ".parquet" or (p.is_file() and begins(p.open("rb")))]
             if not inside:
                 raise TableError(f"{path}: there is no Parquet file in this folder")
             for file in inside:
@@ -344,10 +351,6 @@ def readable(file: Path) -> None:
         raise TableError(f"{file}: {problem}") from None
 
 
-def hidden(path: Path, under: Path) -> Sequence[str]:
-    return path.relative_to(under).parts
-
-
 def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[TablePart]:
     """Return the row groups of a table's files in order, one per part, as the footers describe them.
 
@@ -396,6 +399,7 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
             yield TablePart(
                 where, (k,), group.num_rows, least, most, keys.get(BOUNDARY + "whole") == "true",
                 USUAL if observes is None else tuple(k for k in observes.split(",") if k in OBSERVED), further,
+                ROW in found.names,
             )  # fmt: skip
 
 

@@ -55,7 +55,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
     places = start + np.flatnonzero(np.isin(kinds, codes(prop)))
     if len(places) > MOST_ROWS:
         return Judged("not judged")
-    time = batch.columns["time"][start:end][(kinds != numbers.OTHER) & (kinds != numbers.BEGIN)]
+    time = batch.columns["time"][start:end][(kinds > numbers.OTHER) & (kinds < numbers.BEGIN)]
     if (time == NULL).any() and (time != NULL).any():
         return Judged("open")  # where a moment ends is not known
     rows = rows_of(batch, places)

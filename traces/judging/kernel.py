@@ -29,6 +29,7 @@ from traces.judging.numbers import (
     BEGIN,
     ENTRY,
     ESTABLISH,
+    G_ABSENT,
     G_ATTEMPT,
     G_DIGEST,
     G_IDENTITY,
@@ -50,8 +51,9 @@ from traces.judging.numbers import (
     PASS_BACK,
     REVISE,
     TIME_BACK,
+    UNKNOWN,
 )
-from zabspec.language.layout.wrapping import shl
+from zabspec.language.layout.wrapping import count_bits, shl
 
 
 def judge_runs(table: Table, run: JudgedRun, out: RunReport, found: FirstRows, start: int, end: int) -> int:
@@ -94,6 +96,8 @@ def judge_run(table: Table, run: JudgedRun, out: RunReport, start: int, end: int
     half_known(out, G_SOME_ATTEMPTS, run.attempts)
     half_known(out, G_IDENTITY, run.identities)
     half_known(out, G_DIGEST, run.digests)
+    if run.outside != 0 and count_bits(run.inside) < run.nodes:
+        leaves_open(out, G_ABSENT)
     if run.full == 0 and out.error == 0:
         replaced(run, out)
         if run.dirty != 0 or run.gaps > 0:
@@ -144,6 +148,8 @@ def begin(run: JudgedRun, out: RunReport, start: int) -> None:
     run.last_kind = OTHER
     run.last_process = NULL
     run.clock = 0
+    run.inside = 0
+    run.outside = 0
     run.identities = 0
     run.digests = 0
     run.full = 0
@@ -173,6 +179,8 @@ def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
             if table.position[row] <= run.last[p]:
                 wrong(out, OUT_OF_ORDER, row)
             run.last[p] = table.position[row]
+        if p < run.nodes:
+            run.inside = run.inside | shl(1, p)
     if run.replacing >= 0 and kind != ENTRY:
         replaced(run, out)
     if kind != BEGIN and time != NULL:
@@ -183,14 +191,23 @@ def read_row(table: Table, run: JudgedRun, out: RunReport, row: int) -> None:
         wrong(out, ASTRAY_ENTRY, row)
     run.last_kind = kind
     run.last_process = p
-    if kind == MISSPELT:
-        leaves_open(out, G_KIND)
-    elif kind != OTHER:
-        if kind != BEGIN and time == NULL:
-            run.clock = run.clock | 1
-        if p != NULL and run.nodes > 0 and p >= run.nodes:
-            leaves_open(out, G_OUTSIDER)
-        event(table, run, out, row, kind, p)
+    if kind == OTHER or kind > BEGIN:
+        if may_be_event(table, row, kind):
+            leaves_open(out, G_KIND)
+        return
+    if kind != BEGIN and time == NULL:
+        run.clock = run.clock | 1
+    if p != NULL and run.nodes > 0 and p >= run.nodes:
+        leaves_open(out, G_OUTSIDER)
+        run.outside = 1
+    event(table, run, out, row, kind, p)
+
+
+def may_be_event(table: Table, row: int, kind: int) -> bool:
+    """Return whether a row of another kind may be an event of the history: it has what only these have."""
+    if kind == MISSPELT or table.epoch[row] != NULL or table.counter[row] != NULL or table.identity[row] != NULL:
+        return True
+    return kind == UNKNOWN and table.primary_epoch[row] != NULL
 
 
 def moment(run: JudgedRun, out: RunReport, row: int, time: int) -> None:

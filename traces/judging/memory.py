@@ -150,6 +150,8 @@ class JudgedRun(Struct):
     last_kind = word()
     last_process = word()
     clock = word()  # bit 0: a row of the history has no time; bit 1: a row has one
+    inside = word()  # a mask of the processes of the run that have a row
+    outside = word()  # another process has an event
     identities = word()  # the same of the identities of transactions
     digests = word()  # and of their digests
     full = word()  # there is no room: check it again with more

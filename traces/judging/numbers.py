@@ -7,8 +7,9 @@ NEVER = (1 << 63) - 1
 MOST = 64  # processes of a run
 ODD = -7046029254386353131
 
-# The kinds of event that a history is made of.
-OTHER, ABCAST, ABDELIVER, ACCEPT, ESTABLISH, INITIAL, REVISE, ENTRY, BEGIN, MISSPELT = range(10)
+# The kinds of event that a history is made of; OTHER are the others of event tables, UNKNOWN is none of them, and
+# MISSPELT is none of them that is spelt like one. What an event of a history is lies between OTHER and BEGIN.
+OTHER, ABCAST, ABDELIVER, ACCEPT, ESTABLISH, INITIAL, REVISE, ENTRY, BEGIN, MISSPELT, UNKNOWN = range(11)
 
 # The properties that the kernels check, by the bits of every mask; each constant is named after its property.
 (
@@ -27,5 +28,5 @@ PROPERTIES = 16
 # What the rows of a run leave unknown, or have that the comparisons here do not see; bits of a mask (`unknowns.py`).
 (
     G_WHO, G_QUORUM, G_PRIMARY, G_ATTEMPT, G_SOME_ATTEMPTS, G_PROPOSED, G_LEADS, G_PASS, G_IDENTITY, G_DIGEST, G_TIME,
-    G_OTHER_EPOCH, G_OUTSIDER, G_MANY, G_MENDED, G_KIND,
-) = range(16)  # fmt: skip
+    G_OTHER_EPOCH, G_OUTSIDER, G_MANY, G_MENDED, G_KIND, G_ABSENT,
+) = range(17)  # fmt: skip

@@ -221,6 +221,8 @@ class Judging:
         if row["run"] != self.run:
             self.end_run()
             self.begin_run(row["run"])
+            if row["kind"] != "":
+                self.unknown = f"run {self.run} is open: its first row, which has no kind, is missing"
         elif row["kind"] == "":
             raise TableError(f"{place}: run {self.run} begins twice: a run has one number in all files of a table")
         if row["kind"] == "":  # it begins the run, and is none of its observations

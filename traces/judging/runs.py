@@ -302,6 +302,33 @@ def codes_of(words: Sequence[str | None]) -> Any:
 
 def code_of(word: str) -> int:
     """Return the kind of event of a word; `MISSPELT` if it is spelt otherwise than one of them, as `ABCAST`."""
-    plain = re.sub(r"[^a-z]", "", word.casefold())
-    otherwise = numbers.MISSPELT if word not in KINDS and plain in KIND_CODES else numbers.OTHER
-    return KIND_CODES.get(word, otherwise)
+    if word in KINDS:
+        return KIND_CODES.get(word, numbers.OTHER)
+    return numbers.MISSPELT if re.sub(r"[^a-z]", "", word.casefold()) in KIND_CODES else numbers.UNKNOWN
+
+
+def misnumbered(column: pa.ChunkedArray, starts: Any) -> dict[int, str]:
+    """Return why runs do not have every row exactly once, by their places.
+
+    Args:
+        starts: of the runs.
+    """
+    there = column.is_valid().to_numpy()
+    found = column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False)
+    wanted = np.arange(len(found)) - np.repeat(starts, np.diff(np.append(starts, len(found))))
+    wrong = np.flatnonzero((found != wanted) | ~there)
+    of_run = np.searchsorted(starts, wrong, side="right") - 1
+    out: dict[int, str] = {}
+    for k, at in zip(of_run.tolist(), wrong.tolist(), strict=True):
+        if k not in out:
+            out[k] = numbered_why(int(found[at]) if there[at] else None, int(wanted[at]))
+    return out
+
+
+def numbered_why(found: int | None, wanted: int) -> str:
+    """Return why a row is not the next of its run."""
+    if found is None:
+        return "column 'row' is null in a row of it"
+    if found < wanted:
+        return f"its row {found:,} occurs more than once, or numbers in column 'row' are below 0"
+    return f"its row {wanted:,} is missing: column 'row' continues with {found:,}"

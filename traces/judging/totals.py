@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from traces.events.table import ROW as ROW_NUMBER
 from traces.events.table import TableError, TablePart, printable, read_part
 from traces.judging import definition
 from traces.judging.definition import Judged, judged_by_definition, read_by, violation_of
 from traces.judging.numbers import G_KIND, G_MANY
-from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, of_name
+from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, misnumbered, of_name
 from traces.judging.sentence import Violation, violation
 from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
 from zabspec.limits import machine_memory
@@ -56,6 +57,11 @@ class Unit:
     @property
     def observes(self) -> tuple[str, ...]:
         return tuple(k for k in self.parts[0].observes if all(k in p.observes for p in self.parts))
+
+    @property
+    def numbered(self) -> bool:
+        """Return whether the column `row` numbers the rows of each run."""
+        return bool(self.parts) and all(p.numbered for p in self.parts)
 
     @property
     def name(self) -> str:
@@ -158,6 +164,7 @@ class Totals:
             bit (`unknowns.py`).
         notes: further remarks.
         unused: the number of rows of each kind that event tables do not have.
+        further: the columns that event tables do not have.
         what: the kind of rows: `events`, or `observations` of a protocol that declares its own.
     """
 
@@ -170,6 +177,7 @@ class Totals:
     gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     unused: Counter[str] = field(default_factory=Counter)
+    further: Sequence[str] = ()
     what: str = "events"
 
     def __post_init__(self) -> None:
@@ -248,6 +256,7 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
     """
     each = judge_each(unit, asked, stopped)
     batch, out = each.batch, each.totals()
+    check_rows(unit, batch)
     if batch.rows:
         growing = bool((batch.runs[1:] > batch.runs[:-1]).all())
         numbers = None if growing else tuple(batch.runs.tolist())
@@ -255,6 +264,18 @@ def judge_unit(unit: Unit, asked: int, stopped: Stopped = never) -> Totals:
         if numbers is not None and len(set(numbers)) < len(numbers):
             raise TableError(apart(first_repeated(numbers), unit.name))
     return out
+
+
+def check_rows(unit: Unit, batch: Batch) -> None:
+    """Check that the runs of a unit have every row once and in order, if its rows are numbered.
+
+    Raises:
+        TableError: one has not.
+    """
+    if not unit.numbered or (column := unit.read((ROW_NUMBER,)).column(ROW_NUMBER)).null_count == batch.rows:
+        return
+    for place, why in misnumbered(column, batch.starts).items():
+        raise TableError(f"{batch.name}, run {batch.runs[place]}: {why}")
 
 
 def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:

@@ -105,7 +105,16 @@ GAPS: tuple[Unknown, ...] = (
         numbers.G_MENDED, "time", (), ("strict-causality",),
         "a transaction is broadcast twice, and this row has no time",
     ),
-    Unknown(numbers.G_KIND, "kind", (), tuple(KERNEL), "this kind of event is spelt otherwise", null=False),
+    Unknown(
+        numbers.G_KIND, "kind", (), tuple(KERNEL),
+        "this row may be an event of the history, and its kind is not that of one", null=False,
+    ),
+    # what is left out chooses nothing
+    Unknown(
+        numbers.G_ABSENT, "process", (), BY_QUORUM,
+        "this is not a process of the run, and one that is has no row: processes are numbered from 0", null=False,
+        sure=("chosen-in-later-histories",),
+    ),
 )  # fmt: skip
 
 ALWAYS_SAID = (numbers.G_OTHER_EPOCH, numbers.G_OUTSIDER)  # reported whatever the verdicts are
@@ -145,7 +154,7 @@ def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
     start, end = int(batch.starts[place]), int(batch.ends[place])
     kinds = batch.kind_of[batch.kinds[start:end]]
     codes = [KIND_CODES[word] for word in gap.kinds]
-    here = np.isin(kinds, codes) if codes else (kinds != numbers.OTHER) & (kinds != numbers.BEGIN)
+    here = np.isin(kinds, codes) if codes else (kinds > numbers.OTHER) & (kinds < numbers.BEGIN)
     column = batch.columns[gap.column][start:end] if gap.column in batch.columns else None
     if gap.null:
         assert column is not None
@@ -153,8 +162,11 @@ def first_row(batch: Batch, place: int, gap: Unknown) -> Where:
     elif gap.bit == numbers.G_OTHER_EPOCH:
         here &= batch.columns["primary_epoch"][start:end] != batch.columns["epoch"][start:end]
     elif gap.bit == numbers.G_KIND:
-        here = kinds == numbers.MISSPELT
-    elif gap.bit == numbers.G_OUTSIDER:
+        named = (batch.columns[c][start:end] != numbers.NULL for c in ("epoch", "counter", "identity"))
+        led = (kinds == numbers.UNKNOWN) & (batch.columns["primary_epoch"][start:end] != numbers.NULL)
+        other = (kinds == numbers.OTHER) | (kinds == numbers.UNKNOWN)
+        here = (kinds == numbers.MISSPELT) | led | (other & np.logical_or.reduce([*named]))
+    elif gap.bit in (numbers.G_OUTSIDER, numbers.G_ABSENT):
         assert column is not None
         here &= column >= max(1, int(batch.columns["index"][start]))
     rows = np.flatnonzero(here)

@@ -34,8 +34,8 @@ SCHEMA: StructType
 ARROW_SCHEMA: pa.Schema
 Names = str | Sequence["str | Property"]
 __all__ = [
-    "ARROW_SCHEMA", "SCHEMA", "Swept", "append_delta", "conform", "described", "judge", "judge_stream", "read_delta",
-    "read_kafka", "session", "sweep", "write_stream",
+    "ARROW_SCHEMA", "SCHEMA", "Swept", "conform", "described", "judge", "judge_stream", "session", "sweep",
+    "write_stream",
 ]  # fmt: skip
 
 
@@ -192,6 +192,7 @@ def judge_stream(
     properties: Names = (),
     *,
     observes: Sequence[str] | None = None,
+    rows: str = "",
     idle: float = 600.0,
     kept: float = 3600.0,
     disorder: int = 100_000,
@@ -208,6 +209,7 @@ def judge_stream(
         properties: which; none: all that are judged by default.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
+        rows: the column with the number of rows that the run must have; one that ends with another is malformed.
         idle: seconds without a row, while rows of other runs come, after which a run has ended.
         kept: seconds since its last row for which it is remembered that it has: rows that come meanwhile are
             malformed, later ones a run.
@@ -229,7 +231,7 @@ def judge_stream(
         from traces.tables.judging.streams import Bounds, judge_frames
 
         bounds = Bounds(max(1, round(idle * 1000)), max(1, round(kept * 1000)), disorder, longest)
-        return judge_frames(events, names, observes, bounds)
+        return judge_frames(events, names, observes, bounds, rows)
 
 
 def write_stream(
@@ -253,60 +255,6 @@ def write_stream(
     from traces.tables.judging.streams import write_batches
 
     return write_batches(verdicts, fspath(folder), fspath(checkpoint), trigger, available_now)
-
-
-def read_kafka(spark: SparkSession, servers: str, topic: str, **options: str) -> DataFrame:
-    """Return a stream of events for `judge_stream` from a Kafka topic.
-
-    Each message is a JSON object with the columns of an event table. One that is not, or has a value of another type,
-    becomes a row without a run, which `judge_stream` reports as malformed.
-
-    Args:
-        spark: a session with Spark's package for Kafka.
-        servers: the brokers, as HOST:PORT,...
-        topic: whose messages to read; its key should be the run.
-        options: of Spark's source, as startingOffsets="earliest".
-
-    Raises:
-        RequestError: the session does not have the package, or refuses an option.
-    """
-    from traces.tables import kafka
-
-    with refusing():
-        return kafka.read_kafka(spark, servers, topic, options)
-
-
-def read_delta(spark: SparkSession, folder: str | PathLike[str]) -> DataFrame:
-    """Return a Delta table of this machine, or of a mount, as it is now.
-
-    It needs `deltalake`, and no package of Spark's.
-
-    Raises:
-        RequestError: it is none, it needs a reader with features, or `deltalake` is missing.
-    """
-    from traces.tables import delta
-    from zabspec.files import place_of
-
-    with refusing():
-        return delta.read_delta(spark, place_of(folder).absolute())
-
-
-def append_delta(frame: DataFrame, folder: str | PathLike[str]) -> int:
-    """Add the rows of a DataFrame to a Delta table of this machine, or of a mount, in one commit.
-
-    The table is made if there is none. Columns that it lacks are added to it, and are null in its other rows.
-
-    Returns:
-        The version of the table.
-
-    Raises:
-        RequestError: a column has another type there, the folder holds something else, or `deltalake` is missing.
-    """
-    from traces.tables import delta
-    from zabspec.files import place_of
-
-    with refusing():
-        return delta.append_delta(frame, place_of(folder).absolute())
 
 
 def check_kinds(observes: Sequence[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
@@ -63,7 +63,9 @@ class JudgeRequest(Request):
         Count | None, Option("With --engine plain: number of threads; one for each core if not given.")
     ] = None
     rows: Annotated[Count | None, Option("Rows that the table must have; else exit 3.")] = None
-    allow_open: Annotated[bool, Option("Exit with 0, not 3, if properties are open and none is violated.")] = False
+    allow_open: Annotated[bool, Option("Exit with 0, not 3, if one held, others are open and none is violated.")] = (
+        False
+    )
     violations: Annotated[File | None, Option("Write every violation to this file, as JSON lines.", place="stream")] = (
         None
     )
@@ -82,11 +84,9 @@ class JudgeRequest(Request):
         from traces.events.places import address_of
         from traces.events.table import check_arrow
 
-        source, tally, further = None, None, dict[str, None]()
+        source, tally = None, None
         check_arrow("numpy")
-        from traces.events.own import source_of
-        from traces.judging.numbers import MISSPELT
-        from traces.judging.runs import code_of
+        from traces.events.own import FIELD, source_of
 
         address = address_of(fspath(self.table))
         table = address or place_of(fspath(self.table))
@@ -106,16 +106,16 @@ class JudgeRequest(Request):
             else:
                 units, known, usual = event_units(self, table)
             tally = judged(units, self) if units else None
-            further = dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)
+            if tally is not None:
+                names = (name for unit in units for part in unit.parts for name in part.further)
+                tally.further = [name for name in dict.fromkeys(names) if source is None or not name.startswith(FIELD)]
         if tally is None or not tally.runs:
             raise NoVerdict(f"{table}: there is no run in this table")
         asked = tuple(name for name in known if name in (names_in(self.properties) or usual))
-        note_unused(tally, further, self.rows)
+        note_unused(tally, self.rows)
         unsettled = ("undecided",) if self.allow_open else ("undecided", "open")
-        misspelt = any(code_of(kind) == MISSPELT for kind in tally.unused)
-        settled = not misspelt and self.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
-        tested = any_is(tally, asked, ("held", "open"))
-        code = VIOLATED if tally.violations else HELD if settled and tested else NO_VERDICT
+        settled = self.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
+        code = VIOLATED if tally.violations else HELD if settled and any_is(tally, asked, ("held",)) else NO_VERDICT
         left_out = [name for name in known if name not in asked]
         named = fspath(self.table) if address is None else str(address)  # without what is secret in it
         found = Judged(named, tally, asked, code, self.as_json() | {"table": named}, left_out)
@@ -129,11 +129,10 @@ class JudgeRequest(Request):
 judge = function(JudgeRequest)
 
 
-def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None:
+def note_unused(tally: Totals, rows: int | None) -> None:
     """Note in totals what of a table was not used, and whether it has another number of rows than expected.
 
     Args:
-        further: the names of columns that no property reads.
         rows: the expected number; None for any.
     """
     from traces.events.table import KINDS, printable
@@ -143,7 +142,7 @@ def note_unused(tally: Totals, further: Iterable[str], rows: int | None) -> None
         tally.notes.append(
             f"{count:,} {plural} not used: there is no kind {printable(kind)!r}{near(kind.lower(), KINDS)}"
         )
-    if names := ", ".join(printable(name) for name in further):
+    if names := ", ".join(printable(name) for name in tally.further):
         tally.notes.append(f"columns that are not used: {names}")
     if rows not in (None, tally.rows):
         tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")

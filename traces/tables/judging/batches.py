@@ -17,7 +17,7 @@ import numpy as np
 from traces.events.table import KINDS, OBSERVED, USUAL, TableError, printable
 from traces.events.table import ROW as ROW_COLUMN
 from traces.judging import numbers
-from traces.judging.runs import COLUMNS, CRASHES, IN_KERNEL, JUDGED, KIND_CODES, codes_of, kinds_of, needs
+from traces.judging.runs import COLUMNS, CRASHES, IN_KERNEL, JUDGED, KIND_CODES, codes_of, kinds_of, misnumbered, needs
 from traces.judging.sentence import Happened
 from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, asked_for, judge_each, most_rows, too_long
@@ -406,33 +406,6 @@ def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
     return table.combine_chunks().take(np.lexsort([others, *keys[::-1]]))
 
 
-def misnumbered(column: pa.ChunkedArray, starts: Any) -> dict[int, str]:
-    """Return why runs do not have every row exactly once, by their places.
-
-    Args:
-        starts: of the runs.
-    """
-    there = column.is_valid().to_numpy()
-    found = column.fill_null(0).combine_chunks().to_numpy(zero_copy_only=False)
-    wanted = np.arange(len(found)) - np.repeat(starts, np.diff(np.append(starts, len(found))))
-    wrong = np.flatnonzero((found != wanted) | ~there)
-    of_run = np.searchsorted(starts, wrong, side="right") - 1
-    out: dict[int, str] = {}
-    for k, at in zip(of_run.tolist(), wrong.tolist(), strict=True):
-        if k not in out:
-            out[k] = numbered_why(int(found[at]) if there[at] else None, int(wanted[at]))
-    return out
-
-
-def numbered_why(found: int | None, wanted: int) -> str:
-    """Return why a row is not the next of its run."""
-    if found is None:
-        return "column 'row' is null in a row of it"
-    if found < wanted:
-        return f"its row {found:,} occurs more than once, or numbers in column 'row' are below 0"
-    return f"its row {wanted:,} is missing: column 'row' continues with {found:,}"
-
-
 def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
     """Return why the columns of some runs do not determine the order of their rows, by their places.
 
@@ -443,7 +416,7 @@ def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
     codes = codes_of(words)[kinds]
     time, process, position = (column_of(table, name) for name in BY_COLUMNS)
     crash = np.array([word in CRASHES for word in words] or [False])[kinds]
-    event = ((codes != numbers.OTHER) & (codes != numbers.BEGIN)) | crash
+    event = ((codes > numbers.OTHER) & (codes < numbers.BEGIN)) | crash
     run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(codes))))
     at = np.flatnonzero(event)
     out: dict[int, str] = {}

@@ -289,6 +289,7 @@ def totals_of(events: DataFrame, how: Rows, names: Sequence[str], place: Place) 
         if row.verdict == "open":
             out.notes.append(f"{row.property} is open, since {row.first.reason}.")
     one = [row for row in counted if row.property == counted[0].property]
+    out.further = [name for name in events.columns if name not in {name for name, *_ in COLUMNS}]
     out.runs, out.rows = sum(row.runs for row in one), sum(row.rows for row in one)
     if any(row.unused for row in one):
         unused = events.where(~f.col("kind").isin([*KINDS])).groupBy("kind").count().collect()

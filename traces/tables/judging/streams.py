@@ -130,7 +130,7 @@ class JudgeStream:
     def __call__(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
         """Check what has come of a bucket, and return the results."""
         bucket = Bucket.of(state)
-        rows, now = ([], 0) if state.hasTimedOut else rows_of(frames)
+        rows, now = ([], 0) if state.hasTimedOut else rows_of(frames, self.judge.expected)
         said = list(self.more(bucket, rows, now))
         said += self.end(bucket, [run for run, of in bucket.runs.items() if self.silent(of, state)])
         for run in [run for run, of in bucket.runs.items() if of.ended and self.forgotten(of, state)]:
@@ -206,7 +206,9 @@ class JudgeStream:
                 bucket.runs[int(run[k])].judged = count
                 over.append(np.arange(start, start + count))
         if over:
-            for said in self.judge.judged(rows.take(pa.array(np.concatenate(over))).combine_chunks()):
+            for said in replace(self.judge, expected="").judged(
+                rows.take(pa.array(np.concatenate(over))).combine_chunks()
+            ):
                 of = bucket.runs[said.run or 0]
                 yield from self.told(said, of, only=VIOLATED)
                 of.violated |= {JUDGED[place].name for place, word, _ in said.each() if word == VIOLATED}
@@ -254,19 +256,24 @@ def as_frame(said: Sequence[tuple[Any, ...]]) -> Any:
     return pd.DataFrame({name: pd.Series(column, dtype="object") for name, column in zip(names, columns, strict=True)})
 
 
-def rows_of(frames: Iterable[Any]) -> tuple[list[pa.Table], int]:
-    """Return rows that came through pandas, with nulls for `numbers.NULL`, and when they came, in milliseconds."""
+def rows_of(frames: Iterable[Any], expected: str = "") -> tuple[list[pa.Table], int]:
+    """Return rows that came through pandas, with nulls for `numbers.NULL`, and when they came, in milliseconds.
+
+    Args:
+        expected: the column with the number of rows that a run has to have, if there is one.
+    """
     import pyarrow as pa
 
     out, now = [], 0
+    more = [expected] if expected else []
     for frame in frames:
         columns: dict[str, Any] = {}
-        for name in NUMBERS:
+        for name in (*NUMBERS, *more):
             column = frame[name].to_numpy(np.int64)
             columns[name] = pa.array(column, pa.int64(), mask=column == numbers.NULL)
         for name in TEXTS:
             columns[name] = pa.array(frame[name], pa.string(), from_pandas=True)
-        out.append(pa.table({name: columns[name] for name in (*NEEDED, ROW)}))
+        out.append(pa.table({name: columns[name] for name in (*NEEDED, ROW, *more)}))
         if len(frame):
             now = max(now, int(frame[ARRIVED].max()))
     return out, now
@@ -294,7 +301,9 @@ def moments_over(time: Any, there: int) -> int:
 # --- the plan --------------------------------------------------------------------------------------
 
 
-def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str] | None, bounds: Bounds) -> DataFrame:
+def judge_frames(
+    events: DataFrame, names: Sequence[str], observes: Sequence[str] | None, bounds: Bounds, expected: str = ""
+) -> DataFrame:
     """Return a stream of verdicts on a stream of events.
 
     Args:
@@ -302,6 +311,7 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
         names: the properties to check; if empty, all that are checked by default.
         observes: the kinds of event that the source of a run records, if its first row does not say.
         bounds: the bounds of the stream's state.
+        expected: the column with the number of rows that a run has to have; empty if nothing is expected.
 
     Raises:
         TableError: it is no stream, or a column is missing or of another type.
@@ -310,13 +320,14 @@ def judge_frames(events: DataFrame, names: Sequence[str], observes: Sequence[str
 
     if not events.isStreaming:
         raise TableError("this is not a stream; judge() checks a table")
-    check_frame(events.schema)
+    more = [expected] if expected else []
+    check_frame(events.schema, more)
     if ROW not in events.columns:
         raise TableError(f"a stream of events has a column {ROW!r}, the order of a run's rows")
     # pandas has no number that says nothing, and would make others inexact
-    exact = [f.coalesce(f.col(name), f.lit(numbers.NULL)).alias(name) for name in NUMBERS]
+    exact = [f.coalesce(f.col(name), f.lit(numbers.NULL)).alias(name) for name in (*NUMBERS, *more)]
     most = bounds.longest + bounds.disorder  # of what is kept of a run
-    judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), NUMBERED, most=most)
+    judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), NUMBERED, (), expected, most=most)
     buckets = int(setting(events.sparkSession, "buckets", BUCKETS))
     with workers(events.sparkSession):
         came = events.withColumn("came", f.current_timestamp()).withWatermark("came", f"{bounds.idle} milliseconds")
