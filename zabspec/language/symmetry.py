@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from zabspec.language.analysis.effects import STEPS, Access, Effects, EffectsOf, Write
+from zabspec.language.analysis.bag_order import LazyEffects
+from zabspec.language.analysis.effects import STEPS, Access, Effects, Write
 from zabspec.language.analysis.loops import in_loop
 from zabspec.language.analysis.scalarset import Asymmetry, Sorts, in_layout
 from zabspec.language.front.frontend import FrontEnd
@@ -70,19 +71,23 @@ def asymmetries(front: FrontEnd, roots: Iterable[str], trusted: Trusted) -> list
         front.function(root)
     values: list[Asymmetry] = []
     loops: list[Asymmetry] = []
-    effects: dict[str, Effects] = {}
+    decoders = {name: trusted.decoders.get(front.python(name)) for name in front.program.functions}
+    effects = LazyEffects(front.program, front.layout)
+    for name, function in front.program.functions.items():
+        decoder = decoders[name]
+        if decoder is not None and decoder.lists:
+            effects.known[name] = Effects(writes=[Write(Access(STEPS), "list", function.line)])
     for name, function in front.program.functions.items():  # whatever is called comes before its callers
-        decoder = trusted.decoders.get(front.python(name))
-        of = EffectsOf(function, front.layout, front.program.functions, effects)
-        effects[name] = of.outside()
-        if decoder is None:
-            sorts = Sorts(function, front.program, front.layout.schema, refusing(front, name, trusted)).check()
-            values += sorts.asymmetries
-            errors = not front.is_own(name)
+        if decoders[name] is not None:
+            continue
+        sorts = Sorts(function, front.program, front.layout.schema, refusing(front, name, trusted)).check()
+        values += sorts.asymmetries
+        errors = not front.is_own(name)
+        if errors or sorts.loops_over_processes:
+            of = effects.of(function)
+            effects.known[name] = of.outside()
             loops += [a for s in sorts.loops_over_processes for a in in_loop(s, function, of, errors=errors)]
             loops += [Asymmetry(function.file, line, why) for line, why in of.unsure.items() if errors]
-        elif decoder.lists:
-            effects[name] = Effects(writes=[Write(Access(STEPS), "list", function.line)])
     union = front.types.get("AnyMessage")
     return [*values, *loops, *in_layout(front.layout, union if isinstance(union, MessageUnion) else None)]
 

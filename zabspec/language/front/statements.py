@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import TypeGuard
 
 from zabspec.language.analysis import tree as t
-from zabspec.language.analysis.bag_order import statements
+from zabspec.language.analysis.bag_order import own_parts, statements
 from zabspec.language.analysis.order import Order
 from zabspec.language.analysis.slots import slot_at, writable
 from zabspec.language.front.comprehensions import called, load, loops, placed, store, sure
@@ -103,7 +103,7 @@ class FunctionTyper(Sentences):
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
         """Return a typed statement, whose result is the same in every order of evaluation."""
         made = self.typed(node)
-        if not self.is_kernel and any(isinstance(part, ast.Call) for part in ast.walk(node)):
+        if not self.is_kernel:
             self.check_order(node, made)
         return made
 
@@ -113,16 +113,20 @@ class FunctionTyper(Sentences):
         Raises:
             LanguageError: one does.
         """
-        order = Order(self.front.effects, self.front.layout.fields)
         simple = not isinstance(node, (ast.If, ast.For, ast.While))
-        each = [order.statement(s) for s in (statements(made) if simple else made)]
+        among = list(statements(made)) if simple else made
+        called = {e.function for s in among for e in own_parts(s) if isinstance(e, t.Call)}
+        if not any(map(self.may_write, called)):
+            return
+        order = Order(self.front.effects, self.front.layout.fields)
+        each = [order.statement(s) for s in among]
         in_turn = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
         if simple and not in_turn:
             order.beside(each)
         if order.found:
-            called = self.front.function(order.found).called
-            said = f"the result depends on whether {called} or what is beside it in this statement is evaluated first"
-            raise self.fail(node, f"{said}: give {called} a line of its own, x = ...")
+            culprit = self.front.function(order.found).called
+            said = f"the result depends on whether {culprit} or what is beside it in this statement is evaluated first"
+            raise self.fail(node, f"{said}: give {culprit} a line of its own, x = ...")
 
     def typed(self, node: ast.stmt) -> list[t.Stmt]:
         """Return a typed statement."""
