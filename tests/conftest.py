@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from checker.opinion import searched
 from tests import beforehand
 from tests.failing import expectation, runs_of
 from tests.spark import LocalSpark
@@ -143,6 +144,21 @@ def forget(module: ModuleType) -> None:
     gc.freeze()  # what is left is held by what files share: the next collection need not look through it
     with contextlib.suppress(OSError, AttributeError):  # of glibc alone
         ctypes.CDLL(None).malloc_trim(0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def short_opinion() -> int:
+    """Searches of tests, each with the second opinion that a user gets, have it of a tenth of the states.
+
+    Returns how many states are usual.
+    """
+    usual, searched.FEWEST = searched.FEWEST, 20
+    return usual
+
+
+@pytest.fixture
+def usual_opinion(short_opinion: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(searched, "FEWEST", short_opinion)
 
 
 @pytest.fixture(scope="session")

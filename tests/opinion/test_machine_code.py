@@ -16,6 +16,8 @@ from checker.requests.live import LiveRequest
 from checker.requests.search import SearchRequest
 from zabspec.second.world import World
 
+pytestmark = pytest.mark.usefixtures("usual_opinion")
+
 REFINED = Refine(nodes=2, txns=1)
 PROGRESS = LiveRequest("zab", nodes=2, txns=1, budgets={"timeouts": 1, "crashes": 1, "losses": 0})
 

@@ -18,6 +18,8 @@ from checker.requests.explore import Explore
 from zabspec.second import properties
 from zabspec.second.world import World
 
+pytestmark = pytest.mark.usefixtures("usual_opinion")
+
 ZAB = Explore(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, evidence="explored")
 RING = Explore("example:token_ring", evidence="explored")  # over datagrams, with stuttering receipts
 VIOLATED = Explore("example:causal_broadcast", keep_going=True, max_states=3000, evidence="explored")
