@@ -36,9 +36,9 @@ def main() -> None:
         rates = run(spark, where, settings["grid"], settings["events"])
     files = plot(rates, HERE / "plots")
     broken = sum(row["violated"] for row in rates)
-    properties = len({row["property"] for row in rates if row["violated"]})
+    properties, tested = (len({row["property"] for row in rates if row[what]}) for what in ("violated", "tested"))
     LOG.info("plots: %s", ", ".join(map(str, files)))
-    LOG.info("%s violations, in %s properties", broken, properties)
+    LOG.info("%s violations, in %s of %s properties put to the test", broken, properties, tested)
 
 
 def run(spark: SparkSession, where: str, grid: dict[str, Any], events: int) -> list[dict[str, Any]]:
@@ -60,6 +60,7 @@ def run(spark: SparkSession, where: str, grid: dict[str, Any], events: int) -> l
         return spark.read.parquet(f"{where}/{table}").where(f.col("sweep") == name)
 
     runs = put(swept.runs.withColumn("properties", f.lit(" ".join(properties))), "runs")
+    LOG.info("%s of %s runs ended by an error", runs.where("error != ''").count(), runs.count())
     ids: list[Any] = ["number", "seed", "protocol", "faults"]
     verdicts = runs.unpivot(ids, properties, "property", "verdict").where("verdict is not null")
     tested = f.count_if(f.col("verdict").isin(*TESTED)).alias("tested")

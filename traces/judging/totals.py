@@ -16,7 +16,7 @@ from traces.judging.definition import Judged, judged_by_definition, read_by, vio
 from traces.judging.numbers import G_KIND, G_MANY
 from traces.judging.runs import BITS, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, misnumbered, of_name
 from traces.judging.sentence import Violation, violation
-from traces.judging.unknowns import ALWAYS_SAID, Where, affected, among, first_row, merged
+from traces.judging.unknowns import ALWAYS_SAID, GAPS, Where, affected, among, first_row, merged
 from zabspec.limits import machine_memory
 
 if TYPE_CHECKING:
@@ -215,14 +215,14 @@ class PerRun:
         batch: its runs, in order.
         words: a row for each of `JUDGED`, a column for each run: the place of the verdict in `COUNTS`, or `UNSAID`.
         violations: each with the place of its run in the batch.
-        gaps: what leaves properties of a run open, as `Totals.gaps`: place, property, bit, and where.
+        gaps: what leaves properties open, as `Totals.gaps`: the places of the runs, property and bit.
         notes: further remarks.
     """
 
     batch: Batch
     words: Any
     violations: list[tuple[int, Violation]] = field(default_factory=list)
-    gaps: list[tuple[int, str, int, Where]] = field(default_factory=list)
+    gaps: list[tuple[Any, str, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def say(self, place: int, name: str, what: str) -> None:
@@ -235,8 +235,9 @@ class PerRun:
         for k in range(len(COUNTS)):
             out.counts[:, k] = np.count_nonzero(self.words == k, axis=1)
         out.violations = [v for _, v in self.violations]
-        for _, name, bit, where in self.gaps:
-            out.note_gap(name, bit, where)
+        for places, name, bit in self.gaps:
+            first = places[np.argmin(self.batch.runs[places])]
+            out.note_gap(name, bit, replace(first_row(self.batch, int(first), GAPS[bit]), runs=len(places)))
         return out
 
 
@@ -299,17 +300,12 @@ def judge_each(unit: Unit, asked: int, stopped: Stopped = never) -> PerRun:
             break
         for prop in slow:
             broken_runs += by_definition(out, place, found[:, 3].tolist(), prop, stopped)
-        plain = found[:, 3] == 0
-        say_plainly(out, place + np.flatnonzero(plain), found[plain], asked, known)
-        for k in np.flatnonzero(~plain | ((found[:, 1] & known) != 0)).tolist():
-            if stopped():
-                break
-            if plain[k]:
-                broken_runs.append(RunViolations(place + k, int(found[k, 1]) & known))
-            else:
-                broken_runs.append(with_gaps(out, place + k, found[k].tolist(), asked, known))
-    broken_runs = [b for b in broken_runs if b.mask or b.defined]
+        for mask in np.unique(found[:, 3]):
+            same = np.flatnonzero(found[:, 3] == mask)
+            said = say_verdicts(out, place + same, found[same], asked, known)
+            broken_runs += [RunViolations(int(place + same[k]), int(said[k])) for k in np.flatnonzero(said)]
     if broken_runs:
+        broken_runs.sort(key=lambda b: b.place)
         out.violations = violations_of(unit, batch, broken_runs)
     return out
 
@@ -329,15 +325,20 @@ class RunViolations:
     defined: dict[str, Judged] = field(default_factory=dict)
 
 
-def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) -> None:
-    """Record the kernel's verdicts on runs that leave nothing unknown.
+def say_verdicts(out: PerRun, places: Any, found: Any, asked: int, known: int) -> Any:
+    """Record the kernel's verdicts on runs that leave the same unknown: what depends on that is open.
 
     Args:
         places: of these runs in the batch.
         found: of each what the kernel says.
+
+    Returns:
+        For each run the mask of the properties that it violates for certain.
     """
+    mask, said = int(found[0, 3]), np.zeros(len(places), np.int64)
+    unsure = affected(mask)
     for row, p in enumerate(JUDGED):
-        bit = 1 << BITS[p.name]
+        bit, gaps = 1 << BITS[p.name], unsure.get(p.name, ())
         if not asked & bit:
             continue
         if not known & bit:
@@ -345,7 +346,16 @@ def say_plainly(out: PerRun, places: Any, found: Any, asked: int, known: int) ->
             continue
         bad, good = (found[:, 1] & bit) != 0, (found[:, 2] & bit) != 0
         words = np.where(good, COUNTS.index("held"), COUNTS.index("premise not reached"))
+        if gaps:
+            bad &= all(p.name in gap.sure for gap in gaps)
+            settled = all(gap.bit == G_MANY for gap in gaps)
+            words[:] = COUNTS.index("undecided" if settled else "open")
+            left = places[~bad]
+            out.gaps += [(left, p.name, gap.bit) for gap in gaps if len(left) and not settled]
         out.words[row, places] = np.where(bad, COUNTS.index("violated"), words)
+        said |= np.where(bad, bit, 0)
+    out.gaps += [(places, "", gap.bit) for gap in among(mask) if gap.bit in ALWAYS_SAID]
+    return said
 
 
 def by_definition(
@@ -374,7 +384,7 @@ def by_definition(
             ]
             word = "open" if here else "undecided"
             for gap in here:
-                out.gaps.append((place + k, prop.name, gap.bit, first_row(batch, place + k, gap)))
+                out.gaps.append((np.array([place + k]), prop.name, gap.bit))
         large += word == "not judged"
         out.say(place + k, prop.name, word)
     if large:
@@ -383,37 +393,6 @@ def by_definition(
             f"rows: {large:,} are larger, and not checked"
         )
     return found
-
-
-def with_gaps(out: PerRun, place: int, found: Sequence[int], asked: int, known: int) -> RunViolations:
-    """Record the verdicts on a run that leaves something unknown: what depends on it is open.
-
-    Args:
-        place: of the run in the batch.
-        found: what the kernel says of it.
-    """
-    _, broken, met, mask = found
-    unsure, said = affected(mask), 0
-    for p in JUDGED:
-        bit = 1 << BITS[p.name]
-        if not asked & bit:
-            continue
-        gaps = unsure.get(p.name, ())
-        if not known & bit:
-            word = "not judged"
-        elif broken & bit and all(p.name in gap.sure for gap in gaps):
-            word, said = "violated", said | bit
-        elif gaps:
-            word = "undecided" if all(gap.bit == G_MANY for gap in gaps) else "open"
-            for gap in gaps if word == "open" else ():
-                out.gaps.append((place, p.name, gap.bit, first_row(out.batch, place, gap)))
-        else:
-            word = "held" if met & bit else "premise not reached"
-        out.say(place, p.name, word)
-    for gap in among(mask):
-        if gap.bit in ALWAYS_SAID:
-            out.gaps.append((place, "", gap.bit, first_row(out.batch, place, gap)))
-    return RunViolations(place, said)
 
 
 def text_of(value: pa.Scalar) -> str | None:

@@ -21,7 +21,7 @@ from traces.judging.runs import COLUMNS, CRASHES, IN_KERNEL, JUDGED, KIND_CODES,
 from traces.judging.sentence import Happened
 from traces.judging.single_run import InMemory
 from traces.judging.totals import COUNTS, ROW, UNSAID, PerRun, asked_for, judge_each, most_rows, too_long
-from traces.judging.unknowns import BY_ABCAST, BY_INSTANCE, BY_QUORUM, GAPS, Unknown, sentence
+from traces.judging.unknowns import BY_ABCAST, BY_INSTANCE, BY_QUORUM, GAPS, first_row, sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -397,13 +397,16 @@ def in_order(table: pa.Table, starts: Any, names: Sequence[str]) -> pa.Table:
         names: the columns, the most significant first; nulls sort first.
     """
     run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, table.num_rows)))
-    keys = [run, *(column_of(table, name) for name in names)]
-    if len(keys) == 2 and bool(((keys[1][1:] > keys[1][:-1]) | (run[1:] != run[:-1])).all()):
-        return table  # as nearly always where rows lay together
     compute: Any = import_module("pyarrow.compute")  # it does not say what it exports
     begins = compute.equal(table.column("kind"), "run").fill_null(False).combine_chunks()
-    others = ~begins.to_numpy(zero_copy_only=False)
-    return table.combine_chunks().take(np.lexsort([others, *keys[::-1]]))
+    keys = [run, *(column_of(table, name) for name in names), ~begins.to_numpy(zero_copy_only=False)]
+    before, same = np.zeros(len(run), bool)[1:], np.ones(len(run), bool)[1:]
+    for key in keys:
+        before |= same & (key[:-1] < key[1:])
+        same &= key[:-1] == key[1:]
+    if (before | same).all():
+        return table  # as nearly always where rows lay together
+    return table.combine_chunks().take(np.lexsort(keys[::-1]))
 
 
 def untimed(table: pa.Table, starts: Any) -> dict[int, str]:
@@ -456,21 +459,22 @@ def spoken(each: PerRun) -> list[Spoken]:
     out = [Spoken(run, said) for run, said in zip(each.batch.runs.tolist(), words, strict=True)]
     for place, v in each.violations:
         out[place].said[ROW[v.property]] = Remark(v.why, v.time, v.command, v.events)
-    for place, name, bit, where in each.gaps:
-        text = sentence(GAP[bit], where)
-        if not name:
-            out[place].notes.append(text)
-        else:
-            before = out[place].said.get(ROW[name])
-            out[place].said[ROW[name]] = Remark(f"{before.reason}; {text}" if before else text)
+    texts: dict[tuple[int, int], str] = {}  # a gap of a run is that of several properties
+    for places, name, bit in each.gaps:
+        for place in places.tolist():
+            if (place, bit) not in texts:
+                texts[place, bit] = sentence(GAPS[bit], first_row(each.batch, place, GAPS[bit]))
+            text = texts[place, bit]
+            if not name:
+                out[place].notes.append(text)
+            else:
+                before = out[place].said.get(ROW[name])
+                out[place].said[ROW[name]] = Remark(f"{before.reason}; {text}" if before else text)
     undecided = WORDS.index("undecided")
     for s in out:
         for row in [row for row, word in enumerate(s.words) if word == undecided]:
             s.said.setdefault(row, Remark(OTHERWISE))
     return out
-
-
-GAP: dict[int, Unknown] = {gap.bit: gap for gap in GAPS}
 
 
 def said_as_row(said: Remark) -> dict[str, Any]:
