@@ -90,22 +90,6 @@ def test_each_run_is_judged_as_it_is_alone() -> None:
     assert said == {*WORDS}
 
 
-def test_a_row_that_is_lost_or_twice_there_is_never_a_verdict() -> None:
-    source = random.Random(3)
-    for seed in range(6):
-        table = numbered(rows_of(made_up(random.Random(seed), 20), seed))
-        k = source.randrange(table.num_rows - 1)
-        lost = pa.concat_tables([table.slice(0, k), table.slice(k + 1)])
-        twice = pa.concat_tables([table.slice(0, k + 1), table.slice(k)])
-        at = table.schema.get_field_index("row")
-        unnumbered = pa.array([None if i == k else i for i in range(table.num_rows)], pa.int64())
-        for some in (lost, twice, table.set_column(at, table.schema.field("row"), unnumbered)):
-            damaged = disordered(some)
-            (said,) = judged(Judge((), OBSERVED, NUMBERED), damaged)
-            assert set(words_of(said).values()) == {MALFORMED}
-            assert "row" in said.said[0].reason
-
-
 def test_rows_without_a_run_are_told() -> None:
     table = numbered(Rows(1, 3))
     nameless = table.set_column(0, pa.field("run", pa.int64()), pa.array([None], pa.int64()))

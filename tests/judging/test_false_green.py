@@ -88,6 +88,7 @@ WAYS: dict[str, tuple[Callable[[pa.Table], pa.Table], Sequence[str]]] = {
     "a lost row": (without(9), ALL),
     "a lost beginning": (lambda t: t.slice(8), ALL),
     "a sample": (lambda t: t.filter(pc.equal(pc.bit_wise_and(t[ROW], 1), 0)), ALL),
+    "rows without a number": (with_column(ROW, lambda r: pc.if_else(pc.equal(r, 9), None, r)), ALL),
     "a row twice": (lambda t: pa.concat_tables([t.slice(0, 10), t.slice(9)]), ALL),
     "all rows twice": (lambda t: pa.concat_tables([t, t]), ALL),
     "cut short": (lambda t: t.slice(0, t.num_rows - 3), ALL),

@@ -283,15 +283,6 @@ def test_a_redelivery_without_a_pass_is_no_violation() -> None:
     assert (verdicts["total-order"], verdicts["agreement"]) == ("open", "open")
 
 
-def test_a_kind_that_is_spelt_otherwise_leaves_all_open() -> None:
-    made = rows(*SEEN, Deliver(2, 0, B))
-    assert judged(made)[0]["integrity"] == "violated"
-    made.columns["kind"][1] = "ABCAST"
-    verdicts, tally = judged(made)
-    assert {word for name, word in verdicts.items() if name != "durability"} <= {"open", "not judged"}
-    assert tally.unused == {"ABCAST": 1}
-
-
 def test_a_disagreement_names_what_each_process_delivered_alone() -> None:
     """Both delivered A first: that is not what they disagree on."""
     events = (Deliver(0, 0, A), Deliver(0, 0, B), Deliver(1, 0, A), Deliver(1, 0, C))

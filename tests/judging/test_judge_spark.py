@@ -231,9 +231,17 @@ def test_a_guests_table_is_brought_to_the_columns_of_an_event_table(local_spark:
     assert (seen.get["verdicts"], seen.get["violated"], seen.get["malformed"]) == (4, 1, 0)
     with pytest.raises(RequestError) as refused:
         conform(
-            there.withColumn("n", there.n.cast("string")), {**mapping, "no": "id", "pass": "gone"}, kinds={"x": "y"}
+            there.withColumn("n", there.n.cast("string")).withColumn("Attempt", there.node),
+            {**mapping, "no": "id", "pass": "gone"},
+            kinds={"x": "y"},
         )
-    for why in ("has no column 'no'", "no column 'gone'", "no kind 'y'", "column 'n' is string"):
+    for why in (
+        "has no column 'no'",
+        "no column 'gone'",
+        "no kind 'y'",
+        "column 'n' is string",
+        "'Attempt' is spelt like 'attempt'",
+    ):
         assert why in str(refused.value)
 
 

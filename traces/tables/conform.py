@@ -46,6 +46,8 @@ def conform(df: DataFrame, mapping: Mapping[str, str], kinds: Mapping[str, str],
     wrong += [f"there is no column {there_name!r}" for there_name in mapping.values() if there_name not in there]
     wrong += [f"there is no column {name!r}, which is needed" for name in REQUIRED
               if name not in mapping and name not in there]  # fmt: skip
+    wrong += [f"column {name!r} is spelt like {plain!r}: rename it in the mapping, or drop it" for name in there
+              if (plain := name.strip().casefold()) in names and name not in (*names, *mapping.values())]  # fmt: skip
     wrong += [f"there is no kind {kind!r}" for kind in kinds.values() if kind not in KINDS]
     out: list[Column] = []
     for name, is_text, *_ in COLUMNS:
