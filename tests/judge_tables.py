@@ -22,7 +22,7 @@ from tests.histories import (
     Txn,
 )
 from traces.events.table import Rows, TableWriter, parts_of
-from traces.judging.runs import BITS
+from traces.judging.runs import BITS, BY_MOMENT, KERNEL
 from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.totals import COUNTS, Totals, Unit, judge_unit
 
@@ -102,7 +102,13 @@ def in_memory(h: History, moments: Moments | None = None, txns: int = 4, epochs:
             state = code.state(bytes(s.state.buffer))
             broken |= code.judge_state(state, every)
             met |= code.witness_state(state, every)
-    return {p.name: verdict(broken >> k & 1, met >> k & 1) for k, p in enumerate(JUDGED)}
+    out = {p.name: verdict(broken >> k & 1, met >> k & 1) for k, p in enumerate(JUDGED)}
+    if moments and set(moments) == {None}:  # unknown where each event may be a moment of its own
+        each = in_memory(h, None, txns, epochs)
+        doubted = {n for n, word in each.items() if word == "violated" != out[n]}
+        out |= {n: "open" for n in BY_MOMENT if doubted & {*BY_MOMENT} and out[n] != "violated"}
+        out |= dict.fromkeys(doubted - KERNEL.keys(), "undecided")
+    return out
 
 
 def first_broken(h: History, moments: Sequence[int], txns: int = 4, epochs: int = 3) -> dict[str, int]:

@@ -140,6 +140,19 @@ def test_a_foreign_table_is_not_held(way: str, tmp_path: Path) -> None:
     assert not held_by_command(found, tmp_path / "t.parquet", *flags) & {*names}
 
 
+def test_what_may_be_repaired_within_a_run_without_times_is_not_held(tmp_path: Path) -> None:
+    """A delivery before the broadcast, a gap, and two that have what the other lacks: all gone at the end."""
+    rows = Rows(0, 2, observes=NOTED)
+    for kind, p, counter in (("abdeliver", 1, 1), ("abcast", 0, 1), ("abcast", 0, 2), ("abdeliver", 0, 2),
+                             ("abdeliver", 0, 1)):  # fmt: skip
+        rows.add(kind, p, epoch=1, counter=counter, primary_epoch=1, attempt=0, **{"pass": 0})
+    made = plain(rows.as_table())
+    found = made.append_column(EXPECTED, pa.array([made.num_rows] * made.num_rows, pa.int64()))
+    for held in (held_by_command(found, tmp_path / "t.parquet"), held_by_batches(found), held_by_stream(found)):
+        assert not held & {"integrity", "agreement", "prefix"}
+        assert "unique-zxid" in held
+
+
 def test_what_no_property_reads_changes_no_verdict(tmp_path: Path) -> None:
     """Rows of kinds that do not exist are named with their number, and so are columns; they have no transaction."""
     more = pa.table({"kind": ["heartbeat", "deliver"], "run": [0, 0], ROW: [table().num_rows + k for k in range(2)]})

@@ -56,18 +56,23 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
     if len(places) > MOST_ROWS:
         return Judged("not judged")
     time = batch.columns["time"][start:end][(kinds > numbers.OTHER) & (kinds < numbers.BEGIN)]
-    if (time == NULL).any() and (time != NULL).any():
+    untimed = not (time != NULL).any()
+    if (time == NULL).any() and not untimed:
         return Judged("open")  # where a moment ends is not known
     rows = rows_of(batch, places)
-    met = False
+    met = doubted = False  # doubted: violated within a run without any time, where a moment may end
     try:
         h = Observed(rows, used_in(batch, start))
         for at, row in enumerate(rows):
             h.fold(row, behind(rows, at))
             here = int(places[at])
-            if at + 1 < len(rows) and int(places[at + 1]) < moment_end(batch, start, here):
+            within = at + 1 < len(rows) and int(places[at + 1]) < moment_end(batch, start, here)
+            if within and not untimed:
                 continue  # the same moment continues
             said = asked(prop.holds, h)
+            if within:
+                doubted = doubted or not said
+                continue
             if not said:
                 return Judged("violated", here, said)
             met = met or bool(asked(prop.witness, h))
@@ -75,7 +80,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
         return Judged("open")
     except (ArithmeticError, LookupError, AttributeError):  # it reads what is not of the observed history, or past it
         return Judged("undecided")
-    return Judged("held" if met else "premise not reached")
+    return Judged("open" if doubted else "held" if met else "premise not reached")
 
 
 def read_by(prop: Property) -> set[str]:

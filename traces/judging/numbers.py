@@ -28,5 +28,5 @@ PROPERTIES = 16
 # What the rows of a run leave unknown, or have that the comparisons here do not see; bits of a mask (`unknowns.py`).
 (
     G_WHO, G_QUORUM, G_PRIMARY, G_ATTEMPT, G_SOME_ATTEMPTS, G_PROPOSED, G_LEADS, G_PASS, G_IDENTITY, G_DIGEST, G_TIME,
-    G_OTHER_EPOCH, G_OUTSIDER, G_MANY, G_MENDED, G_KIND, G_ABSENT,
-) = range(17)  # fmt: skip
+    G_OTHER_EPOCH, G_OUTSIDER, G_MANY, G_MENDED, G_KIND, G_ABSENT, G_MOMENTS,
+) = range(18)  # fmt: skip

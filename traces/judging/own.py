@@ -290,8 +290,7 @@ class Judging:
         self.end_moment()
         if self.unknown:
             self.tally.notes.append(self.unknown)
-        if self.time is not None:  # without times a run is one moment, and no other may end
-            self.doubted |= self.pending
+        self.doubted |= self.pending
         doubted = {n for n, what in self.doubted if n in self.left and (what == BROKEN or n not in self.met)}
         if doubted and not self.unknown:
             self.tally.notes.append(

@@ -56,6 +56,8 @@ FOLLOWS: dict[str, tuple[str, ...]] = {
 }
 UNTOLD = frozenset({"synced_length", "abcast_in_pass"})  # of the observed history what no kind of event says
 
+BY_MOMENT = ("integrity", "agreement", "prefix", "delivered-is-chosen")  # what a moment violates a later one may repair
+
 COLUMNS = (
     "run", "process", "position", "kind", "primary_epoch", "attempt", "pass", "index", "epoch", "counter", "identity",
     "digest", "time",
@@ -230,6 +232,26 @@ class Batch(Runs):
         self.unused = Counter(
             {word or "": int(n) for word, n in zip(words, counts, strict=False) if n and word not in KINDS}
         )
+
+    def judged(self) -> Iterator[tuple[int, Any]]:
+        """Check every run, as `Runs.judged`.
+
+        A run without any time is one moment. What it violates if each row is a moment of its own, and not as one, is
+        unknown.
+        """
+        time = self.columns["time"]
+        timed = (time != numbers.NULL) & (self.kind_of[self.kinds] != numbers.BEGIN)
+        untimed = np.add.reduceat(timed.astype(np.int64), self.starts) == 0 if self.rows else np.zeros(0, bool)
+        if not untimed.any():
+            yield from super().judged()
+            return
+        each = np.where(np.repeat(untimed, self.ends - self.starts), np.arange(self.rows), time)
+        strict = Runs({**self.columns, "time": each}, self.kinds, self.kind_of, self.name)
+        within = np.concatenate([found[:, 1] for _, found in strict.judged()]) & mask_of(BY_MOMENT)
+        for place, found in super().judged():
+            doubted = (within[place : place + len(found)] & ~found[:, 1]) != 0
+            found[:, 3] |= np.where(doubted, 1 << numbers.G_MOMENTS, 0)
+            yield place, found
 
 
 def table_of(columns: Mapping[str, Any], kinds: Any, kind_of: Any) -> Table:

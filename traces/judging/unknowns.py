@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from traces.judging import numbers
-from traces.judging.runs import KERNEL, KIND_CODES
+from traces.judging.runs import BY_MOMENT, KERNEL, KIND_CODES
 
 if TYPE_CHECKING:
     from traces.judging.runs import Batch
@@ -85,8 +85,7 @@ GAPS: tuple[Unknown, ...] = (
     ),
     Unknown(numbers.G_DIGEST, "digest", TRANSACTIONS, BY_TRANSACTION, "other rows have a digest, and this has none"),
     Unknown(
-        numbers.G_TIME, "time", (), ("integrity", "agreement", "prefix", "delivered-is-chosen"),
-        "other rows have a time, and this has none",
+        numbers.G_TIME, "time", (), BY_MOMENT, "other rows have a time, and this has none",
     ),
     Unknown(
         numbers.G_OTHER_EPOCH, "primary_epoch", ("abcast",), (),
@@ -114,6 +113,10 @@ GAPS: tuple[Unknown, ...] = (
         numbers.G_ABSENT, "process", (), BY_QUORUM,
         "this is not a process of the run, and one that is has no row: processes are numbered from 0", null=False,
         sure=("chosen-in-later-histories",),
+    ),
+    Unknown(
+        numbers.G_MOMENTS, "time", (), BY_MOMENT, "no row has a time, and within the run a property is violated",
+        sure=BY_MOMENT,
     ),
 )  # fmt: skip
 
