@@ -31,7 +31,7 @@ GROUPS = {
     "The protocol and its variants": ("variants", "properties", "gallery", "walk", "graph"),
     "User protocols and continuous integration": ("init", "lint", "check"),
     "Runs": ("simulate", "replay", "minimise", "realise", "export", "report"),
-    "Documentation and shell completion": ("docs", "completion"),
+    "Documentation and shell completion": ("docs", "completion", "mcp"),
 }
 
 # What `zabcheck` without a subcommand does; the first unless an option chooses another.

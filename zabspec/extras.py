@@ -15,6 +15,7 @@ EXTRAS = {
     "kazoo": "servers",
     "resvg_py": "pictures",
     "starlette": "explore", "uvicorn": "explore",
+    "mcp": "mcp",
     "tree_sitter": "drift", "tree_sitter_java": "drift",
 }  # fmt: skip
 

@@ -219,7 +219,7 @@ def test_an_answer_is_shown_in_a_notebook_with_what_it_quotes_escaped(broken: za
 
 
 # Commands whose answer is no text: two write files, one a script for a shell, one is a server.
-NO_FUNCTION = {"init", "completion", "docs", "walk"}
+NO_FUNCTION = {"init", "completion", "docs", "mcp", "walk"}
 
 
 def commands_of_all() -> list[str]:

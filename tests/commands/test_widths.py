@@ -81,6 +81,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 # server or seconds of z3, whose parts are those of the others (`checker/report/result.py`).
 ELSEWHERE = {
     "completion",
+    "mcp",
     "export",
     "walk",
     "report",
