@@ -60,7 +60,7 @@ def run(spark: SparkSession, where: str, grid: dict[str, Any], events: int) -> l
         return spark.read.parquet(f"{where}/{table}").where(f.col("sweep") == name)
 
     runs = put(swept.runs.withColumn("properties", f.lit(" ".join(properties))), "runs")
-    LOG.info("%s of %s runs ended by an error", runs.where("error != ''").count(), runs.count())
+    LOG.info("%s of %s runs ended by an error", *runs.agg(f.count_if(f.col("error") != ""), f.count("*")).collect()[0])
     ids: list[Any] = ["number", "seed", "protocol", "faults"]
     verdicts = runs.unpivot(ids, properties, "property", "verdict").where("verdict is not null")
     tested = f.count_if(f.col("verdict").isin(*TESTED)).alias("tested")

@@ -84,31 +84,33 @@ class JudgeRequest(Request):
         from traces.events.places import address_of
         from traces.events.table import check_arrow
 
-        source, tally = None, None
         check_arrow("numpy")
         from traces.events.own import FIELD, source_of
+        from traces.judging.judge import read_units
+        from traces.judging.runs import JUDGED
 
         address = address_of(fspath(self.table))
         table = address or place_of(fspath(self.table))
-        if address is not None and not address.by_arrow:
-            tally, known, usual = judged_by_spark(address, self)
-        elif self.engine == "spark" or self.master is not None:
-            if source_of(table, self.protocol) is not None:
+        only_spark = address is not None and not address.by_arrow
+        source = None if only_spark else source_of(table, self.protocol)
+        tally: Totals | None = None
+        if source is not None:
+            if self.engine == "spark" or self.master is not None:
                 raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
-            tally, known, usual = judged_by_spark(table, self)
+            units, known = own_units(self, table, source)
+            usual = known
         else:
-            source = source_of(table, self.protocol)
-            if source is not None:
-                units, known = own_units(self, table, source)
-                usual = known
+            known, usual = [p.name for p in JUDGED], [p.name for p in JUDGED if p.default]
+            check_names(names_in(self.properties), known)
+            if only_spark or self.engine == "spark" or self.master is not None:
+                tally = judged_by_spark(table, self)
             elif self.protocol:
                 raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
-            else:
-                units, known, usual = event_units(self, table)
-            tally = judged(units, self) if units else None
-            if tally is not None:
-                names = (name for unit in units for part in unit.parts for name in part.further)
-                tally.further = [name for name in dict.fromkeys(names) if source is None or not name.startswith(FIELD)]
+            units = [] if tally is not None else read_units(table)
+        if units:
+            tally = judged(units, self)
+            names = (name for unit in units for part in unit.parts for name in part.further)
+            tally.further = [name for name in dict.fromkeys(names) if source is None or not name.startswith(FIELD)]
         if tally is None or not tally.runs:
             raise NoVerdict(f"{table}: there is no run in this table")
         asked = tuple(name for name in known if name in (names_in(self.properties) or usual))
@@ -148,43 +150,24 @@ def note_unused(tally: Totals, rows: int | None) -> None:
         tally.notes.append(f"the table has {tally.rows:,} rows, and {rows:,} are expected")
 
 
-def judged_by_spark(place: Place, request: JudgeRequest) -> tuple[Totals, list[str], list[str]]:
-    """Judge a table that only Spark reads; return the totals, and the properties as `event_units` does.
+def judged_by_spark(place: Place, request: JudgeRequest) -> Totals:
+    """Judge a table that Spark reads; return the totals.
 
     Raises:
         TableError: it is not a table.
         RequestError, NoVerdict: there is no Spark, it is excluded, or it failed.
     """
-    from traces.judging.runs import JUDGED
     from traces.spark import NoSpark, SparkFailed
     from traces.tables.judging.frames import judge_place
 
-    known = [p.name for p in JUDGED]
-    check_names(names_in(request.properties), known)
     if request.engine == "plain" or request.threads is not None or request.protocol:
         raise RequestError(f"{place}: only Spark reads this: omit --engine plain, --threads and --protocol")
     try:
-        tally = judge_place(place, names_in(request.properties), request.master)
+        return judge_place(place, names_in(request.properties), request.master)
     except NoSpark as problem:
         raise RequestError(f"{problem}; --engine plain needs no Spark") from None
     except SparkFailed as problem:
         raise NoVerdict(without_secrets(str(problem))) from None
-    return tally, known, [p.name for p in JUDGED if p.default]
-
-
-def event_units(request: JudgeRequest, table: Place) -> tuple[Sequence[Unit], list[str], list[str]]:
-    """Return the units of an event table, the properties that such tables are judged by, and those judged by default.
-
-    Raises:
-        TableError: it is not a table.
-        RequestError: there is no such property, or it is not a history property.
-    """
-    from traces.judging.judge import read_units
-    from traces.judging.runs import JUDGED
-
-    known = [p.name for p in JUDGED]
-    check_names(names_in(request.properties), known)
-    return read_units(table), known, [p.name for p in JUDGED if p.default]
 
 
 def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
