@@ -24,7 +24,7 @@ PACKAGES = ("zabcheck", "checker", "traces", "invariants", "zabspec")
 # By name: a text that zabspec/zab.py has once, and its replacement.
 MUTANTS = {
     "promise-later-epoch": ("return s.promised_epoch[f] <= epoch", "return s.promised_epoch[f] <= epoch + 1"),
-    "current-epoch-kept": ("    s.current_epoch[f] = m.epoch\n    accept_history", "    accept_history"),
+    "current-epoch-kept": ("    s.current_epoch[f] = m.epoch\n    force", "    force"),
     "choose-with-one": (
         "        if g in s.Q[l] and g not in s.acked[l]:\n            return False\n    return True",
         "        if g in s.Q[l] and g in s.acked[l]:\n            return True\n    return False",

@@ -1,6 +1,7 @@
 """State durability: what was delivered is on the disks of a quorum ever after (LADIS'08, section 2).
 
-A property of the state: of every process's stable history, those that are down among them.
+A property of the state: of every process's stable history, those that are down among them. Where power may be lost,
+stable is what is forced.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY
 from invariants.registry import STATE, Property
 from zabspec.language.python.lang import Node, State, Txn, broken, is_quorum
+from zabspec.worlds.actor import has_stored
 
 
 def is_durable(s: State, t: Txn) -> bool:
@@ -33,11 +35,6 @@ def is_bare(s: State, t: Txn) -> bool:
 def anybody_has(s: State, t: Txn) -> bool:
     """Return whether some process has t in its stable history."""
     return any(has_stored(s, q, t) for q in range(s.NODES))
-
-
-def has_stored(s: State, q: Node, t: Txn) -> bool:
-    """Return whether t is in h_q."""
-    return any(s.history[q][k] == t for k in range(len(s.history[q])))
 
 
 def durability(s: State) -> bool:

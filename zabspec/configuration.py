@@ -43,6 +43,7 @@ class Parameters:
         duplicates: messages received twice; over connections on duplicating channels.
         heartbeats: firings of a heartbeat timer (over datagrams only).
         power_losses: losses of power, in which unforced writes may be lost.
+        outages: losses of the power of all processes in one step.
         literal: whether the state also keeps what only the literal invariant 5 reads.
         passes: whether it also keeps the passes that processes gave up (`zabspec/passes.py`); written only if it does.
         max_epoch: the largest epoch; 0: derived from the budgets.
@@ -71,6 +72,7 @@ class Parameters:
     duplicates: int = UNSET
     heartbeats: int = UNSET
     power_losses: int = UNSET
+    outages: int = UNSET
     literal: bool = False
     passes: bool = False
     max_epoch: int = 0

@@ -22,7 +22,7 @@ from zabspec.protocols.registry import NAMES, PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.roles import MOST_PROCESSES, roles_of
 from zabspec.starts import Schedule, chosen_start
 from zabspec.worlds import actor, crash_within, left_open, priority, step_annotations
-from zabspec.worlds.disks import Disks, disks_of, storage_fields
+from zabspec.worlds.disks import OF_DISKS, Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, KINDS, StepKind
 from zabspec.worlds.world import Capacity, World
@@ -118,8 +118,12 @@ class Configuration(Parameters):
                 raise ConfigError(f"{flag} must be 0 to 15, not {value}")
             elif value and own and name in OF_TIMERS and name not in found.budgets:
                 raise ConfigError(f"{flag} is not for {self.protocol}, which declares no such budget")
-            elif value and name == "power_losses" and not found.disks:
-                raise ConfigError(f"--power-losses is not for {self.protocol}, which has nothing on a disk")
+            elif value and name in OF_DISKS and not found.disks:
+                raise ConfigError(f"{flag} is not for {self.protocol}, which has nothing on a disk")
+            elif value and name == "outages" and found.elects:
+                raise ConfigError(
+                    f"{flag} is not for {self.protocol}: within its elections, a step each, none is explored"
+                )
             elif name in found.budgets:
                 continue
             elif value and name not in world.budgets:
@@ -286,12 +290,13 @@ class Model:
     def crashes(self) -> bool:
         """Return whether the world tracks crashes; for user protocols, only with a crash budget."""
         c = self.configuration
-        return not self.protocol.text.keeps_down and c.crashes + c.power_losses > 0
+        return not self.protocol.text.keeps_down and c.crashes + c.power_losses + c.outages > 0
 
     @property
     def fails(self) -> bool:
         """Return whether disks matter: a process that has fields on a disk may fail."""
-        return self.crashes and self.protocol.disks
+        c = self.configuration
+        return c.crashes + c.power_losses + c.outages > 0 and any(f.disk for f in self.parts.fields)
 
     @cached_property
     def disks(self) -> Disks:
@@ -302,7 +307,8 @@ class Model:
         if why := self.world.why_not_inside(self.configuration, self.channels):
             raise ConfigError(why)
         own = self.protocol.overrides(self.configuration.variant)
-        return disks_of(self.parts.fields, (self.world.text, *self.leaving, *self.observing), text.shows, own)
+        world = (self.world.text, *self.leaving, *self.observing)
+        return disks_of(self.parts.fields, world, text.shows, own, self.configuration.outages > 0)
 
     @property
     def leaving(self) -> tuple[ModuleType, ...]:
@@ -322,10 +328,10 @@ class Model:
         That is proved for protocols that their world bounds, and tested for those of this project.
         """
         text, c = self.protocol.text, self.configuration
+        if any(f.disk for f in self.parts.fields):
+            return "processes fail inside what they do"
         if text.released or not self.protocol.declared.bounded_by_world:
             return ""
-        if self.protocol.disks:
-            return "processes fail inside what they do"
         starts = [f.__name__ for f in text.marked.beginning(c.named_start[0])]
         volatile = {f.name for f in self.parts.fields if f.role is Role.VOLATILE}
         shown = sorted(volatile & {"role", "leader"})
@@ -363,7 +369,7 @@ class Model:
         spent = [
             name
             for name in dict.fromkeys((*self.world.budgets, *self.protocol.budgets))
-            if name != "power_losses" or self.fails
+            if name not in OF_DISKS or self.fails
         ]
         fields = (
             *(seen if self.observing else ()),

@@ -27,7 +27,7 @@ from zabspec.language.python.lang import (
     is_quorum,
     step,
 )
-from zabspec.worlds.actor import choose, connect, disconnect, send_to_follower, send_to_leader
+from zabspec.worlds.actor import choose, connect, disconnect, force, send_to_follower, send_to_leader
 
 # The states of a process (V); DOWN while it is crashed (II).
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -98,7 +98,7 @@ def state(size: Size) -> tuple[Field, ...]:
     epoch, history = size.epoch, size.history
 
     def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int) -> Field:
-        return Field(name, kind, role, (NODE, *axes), doc)
+        return Field(name, kind, role, (NODE, *axes), doc, disk=size.loses_power and role is Role.PERSISTENT)
 
     log = Int(0, history.capacity, "--txns")
     followers = Processes(size.nodes)
@@ -205,6 +205,7 @@ def f_1_2(s: State, f: Node, m: NEWEPOCH) -> None:
     if s.phase[f] == DISCOVERY and promises(s, f, m.epoch):
         s.promised_epoch[f] = m.epoch
         s.phase[f] = SYNCHRONIZATION
+        force(s, f)
         send_to_leader(s, f, ACK_E(current_epoch=s.current_epoch[f], history=s.history[f]))
 
 
@@ -279,14 +280,16 @@ def f_2_1(s: State, f: Node, m: NEWLEADER) -> None:
 
 def synchronize(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1: the two assignments, which no crash comes between, and the acknowledgement."""
-    s.current_epoch[f] = m.epoch
     accept_history(s, f, m)
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
 
 
 def accept_history(s: State, f: Node, m: NEWLEADER) -> None:
-    """f.2.1: h_f becomes T, each transaction accepted in the new epoch."""
+    """f.2.1: h_f becomes T and f.a e', in this order where power may be lost between them (readings: f.2.1
+    is atomic); each transaction is accepted in the new epoch."""
     s.history[f] = m.history
+    s.current_epoch[f] = m.epoch
+    force(s, f)
     for k in range(len(m.history)):
         accept(s, f, m.epoch, m.history[k])
 
@@ -380,6 +383,7 @@ def f_3_2(s: State, f: Node, m: PROPOSE) -> None:
     """Accept the leader's proposals in the order received: append to h_f, and acknowledge."""
     if takes_proposals(s, f):
         s.history[f].append(m.txn)
+        force(s, f)
         accept(s, f, m.epoch, m.txn)
         send_to_leader(s, f, ACK(epoch=m.epoch, txn=m.txn))
 

@@ -38,8 +38,7 @@ def why_not_tried(model: Model) -> str:
         # which process accepts first then decides whether a transaction is chosen: two `accept` do not commute
         (bool(c.system and not c.system.grows), "a superset of a quorum may not be a quorum (a weight below zero)"),
         (bool(c.merged_by_promise), f"steps are merged by promise ({', '.join(c.merged_by_promise)})"),
-        (model.fails or bool(protocol.disks), "a process has something on a disk (on_disk)"),
-        (bool(c.power_losses), "--power-losses"),
+        (any(f.disk for f in model.parts.fields), "a process has something on a disk (on_disk)"),
     ):
         if is_so:
             return why

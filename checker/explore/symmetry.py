@@ -58,7 +58,7 @@ DECODERS: Mapping[Any, Decoder] = {
 # Modules whose functions may call them; generated functions of the refinement check may, too.
 CALLERS = (
     "zabspec.worlds.connections", "zabspec.worlds.datagrams", "zabspec.worlds.crash_within", "zabspec.worlds.priority",
-    "zabspec.worlds.storage", "checker.proofs.refine.mapping",
+    "zabspec.worlds.storage", "zabspec.worlds.outages", "checker.proofs.refine.mapping",
 )  # fmt: skip
 
 

@@ -161,6 +161,7 @@ class ModelRequest(Request):
     drops: Annotated[Amount | None, Option(BUDGETS["drops"].help())] = None
     duplicates: Annotated[Amount | None, Option(BUDGETS["duplicates"].help())] = None
     power_losses: Annotated[Amount | None, Option(BUDGETS["power_losses"].help())] = None
+    outages: Annotated[Amount | None, Option(BUDGETS["outages"].help())] = None
     heartbeats: Annotated[Amount | None, Option(BUDGETS["heartbeats"].help())] = None
     budgets: OwnBudgets = field(default_factory=dict)
     start: Start = ""

@@ -16,7 +16,7 @@ before(
     "# fmt: on",
     """
 BLACKOUT = row(
-    StepKind(33, "blackout", ("", "", ""), "blackout", (DATAGRAMS,), "blackouts", by="network", said="network: {label}")
+    StepKind(35, "blackout", ("", "", ""), "blackout", (DATAGRAMS,), "blackouts", by="network", said="network: {label}")
 )
 """,
 )

@@ -66,7 +66,9 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
     """What differs between protocols is declared; where the file lies makes no difference."""
     for name in ("zab", "ladis", "db19"):
         own, other = (Model(Configuration(p)) for p in (name, copy_of(name, tmp_path)))
-        assert (own.epochs, own.channels, own.most_steps) == (other.epochs, other.channels, other.most_steps)
+        assert (own.epochs, own.channels) == (other.epochs, other.channels)
+        ways = [m.most_steps // m.protocol.text.alternatives for m in (own, other)]  # a variant may choose among more
+        assert ways[0] == ways[1]
         assert own.configuration.budget == other.configuration.budget
         assert why_not_narrowed(own) == why_not_narrowed(other)
         assert why_not_narrowed(own) == why_not_narrowed(other)
@@ -143,24 +145,16 @@ def act(s: State, p: Node) -> None:
 )
 
 
-def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path) -> None:
+@pytest.mark.parametrize("field", ["stored", "on_disk"])
+def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path, field: str) -> None:
     path = tmp_path / "own_down.py"
-    path.write_text(OWN_DOWN.format(field="stored"))
+    path.write_text(OWN_DOWN.format(field=field))
     assert "crashed" not in Model(Configuration(str(path))).program.layout.fields
     for engine in ("compiled", "interpret"):
         done = CliRunner().invoke(main, ["--protocol", str(path), "--json", "--no-trace", "--engine", engine])
         assert done.exit_code == 1, done.output
         report = json.loads(done.stdout)
         assert [p["verdict"] for p in report["properties"] if p["name"] == "all-are-up-or-have-acted"] == ["violated"]
-
-
-def test_what_keeps_by_itself_which_are_down_has_nothing_on_a_disk(tmp_path: Path) -> None:
-    """The world decides what a failure leaves on disks, and would not know who has failed."""
-    path = tmp_path / "own_down.py"
-    path.write_text(OWN_DOWN.format(field="on_disk"))
-    done = CliRunner().invoke(main, ["--protocol", str(path)])
-    assert done.exit_code == 2
-    assert "done is on a disk, and is_down is a function of the file" in " ".join(done.output.split())
 
 
 @pytest.mark.parametrize(

@@ -31,4 +31,5 @@ def reach(c: Configuration) -> int | None:
 @cache
 def explored(c: Configuration) -> Exploration:
     """The whole space as far as it is looked through, past violations, up to renaming."""
-    return Explorer(Compiled(Model(c), JUDGED, True), 1).run(Limits(depth=reach(c)), keep_going=True)
+    model = Model(c)
+    return Explorer(Compiled(model, JUDGED, symmetry=not model.fails), 1).run(Limits(depth=reach(c)), keep_going=True)

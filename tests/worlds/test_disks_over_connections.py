@@ -200,7 +200,7 @@ def changed(module: ModuleType, old: str, new: str, folder: Path) -> ModuleType:
 
 
 MUTANTS: dict[str, tuple[ModuleType, str, str]] = {
-    "a prefix is left out": (storage, "s.unforced[s.failing] + 1 if", "max(s.unforced[s.failing], 1) if"),
+    "a prefix is left out": (storage, "s.unforced[p] + 1 if", "max(s.unforced[p], 1) if"),
     "memory is kept": (left_open, "    close_accepted(s, p)\n    on_crash(s, p)\n", "    close_accepted(s, p)\n"),
     "connections are kept": (
         left_open,
@@ -210,7 +210,7 @@ MUTANTS: dict[str, tuple[ModuleType, str, str]] = {
     "what is forced is not": (storage, "            keep_image(s, p, 0)\n            clear", "            clear"),
     "what fails goes on": (storage, "return s.failed == 0 or s.turn_of != s.failing", "return True"),
     "others of an election stop": (storage, "return s.failed == 0 or s.turn_of != s.failing", "return s.failed == 0"),
-    "fields are not put back": (storage, "    put_back(s, p)\n    if", "    if"),
+    "fields are not put back": (storage, "    put_back(s, p)\n    by", "    by"),
     "no step breaks off at the beginning": (storage, "    s.turn_of = p\n    pass_point(s)", "    s.turn_of = p"),
     "a receipt does not break off": (connections, "offer_with(s, out, TO_FOLLOWER", "emit(out, TO_FOLLOWER"),
     "no one fails in an election": (connections, "            may_fail_electing(s, out, l, quorum)\n", ""),

@@ -49,7 +49,7 @@ def test_an_exploration_counts_steps_of_every_kind_there_may_be() -> None:
 def test_every_row_is_whole() -> None:
     for k in KINDS.values():
         assert k.spends in ("", *BUDGETS)
-        assert k.runs or k.by == "network"
+        assert k.runs or k.by
         assert set(k.given) <= set(k.names) or not k.runs
         assert all(world in BUDGETS[k.spends].usual for world in k.worlds if k.spends)
     assert {b.name for b in BUDGETS.values()} == {k.spends for k in KINDS.values()} - {""}

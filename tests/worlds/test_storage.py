@@ -211,8 +211,8 @@ def test_a_step_that_breaks_off_does_so_for_fields_forced_on_writing(tmp_path: P
 def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="power-losses is not for db19, which has nothing on a disk"):
         Configuration("db19", power_losses=1)
-    with pytest.raises(ConfigError, match="power-losses is not for zab"):
-        Configuration(power_losses=1)
+    with pytest.raises(ConfigError, match="outages is not for db19, which has nothing on a disk"):
+        Configuration("db19", outages=1)
 
 
 SPENDS = '''"""A process that dies of its own accord, or is killed while it does."""

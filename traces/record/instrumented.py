@@ -65,6 +65,12 @@ class Refused(Exception):
     """The reason why a step cannot be prepared."""
 
 
+def up(scripted: Scripted) -> list[int]:
+    """Return the processes that are up."""
+    nodes = range(scripted.model.configuration.nodes)
+    return [p for p in nodes if not scripted.names["is_down"](scripted.state, p)]
+
+
 class InstrumentedWorld(ABC):
     """An instrumented world; `watched_as` in `traces/record/worlds.py` finds it.
 
@@ -131,6 +137,9 @@ class InstrumentedWorld(ABC):
                 raise Refused(f"p{p} has fewer unforced writes")
             scripted.names["lose_power"](s, p, kept)
             scripted.schedule([("crash", p, -1)])
+        elif word.kind == "outage":
+            scripted.names["black_out"](s)
+            scripted.schedule([("crash", p, -1) for p in up(scripted)])
         else:
             scripted.schedule([(word.kind, o["process"], -1)])
         return None

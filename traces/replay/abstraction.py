@@ -82,7 +82,7 @@ class TraceCluster(Cluster):
         """
         c = model.configuration
         log = max(2 * c.txns, c.txns + c.duplicates)
-        budgets = tuple(c.budget.items()) if model.protocol.takes_amounts else ()
+        budgets = tuple(c.budget.items()) if model.protocol.takes_amounts or model.fails else ()
         text = model.protocol.text.digest
         return TraceCluster(
             c.protocol, c.variant, c.nodes, c.txns, True, model.epochs, oracle, budgets, text, c.start, c.quorums,

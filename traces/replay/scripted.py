@@ -11,12 +11,13 @@ from dataclasses import replace
 from typing import Any
 
 from traces.record.failure import STEP, failure_of
-from traces.record.instrumented import Refused
+from traces.record.instrumented import Refused, up
 from traces.record.listener import Call, Listener
 from traces.record.runner import StepFailed, describe_word, label_of
 from traces.record.trace import Step, StepWord, TraceError, Transmission
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, TraceCluster
+from zabspec.authoring.glue import FAILING
 from zabspec.language.python import reference
 from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
@@ -141,6 +142,8 @@ class ScriptedSimulator:
         if row.breaks_off:
             return self.set_up_inside(word)
         calls = [call_of(word)] if row.runs else []
+        if word.kind == "outage":
+            calls = [("on_crash", (p,)) for p in up(self)]
         if "quorum" in o:  # who elects also follows
             calls += [("on_follow", (f, o["leader"])) for f in range(8) if o["quorum"] >> f & 1]
         if "point" in o and word.process is not None:
@@ -162,14 +165,15 @@ class ScriptedSimulator:
         p, base = word.operands["process"], word.base
         if "unforced" not in self.program.layout.fields or base is word:
             raise Refused("no process has anything on a disk, or the step cannot break off")
-        if base.row.by or base.row.spends in ("crashes", "power_losses"):
+        if base.row.by or base.row.spends in FAILING:
             raise Refused("no process can fail inside that step")
         if base.row.message == "in_flight":
             source = self.watched.source(self, base)
             base = replace(base, operands={**base.operands, "source": source})
         dropped, calls = self.set_up(base)
         self.names["begin_inside"](self.state, word.row.number, p)
-        return dropped, [*calls, (word.row.runs, (p,))]
+        others = [q for q in up(self) if q != p] if word.row.spends == "outages" else []
+        return dropped, [*calls, *((word.row.runs, (q,)) for q in (*others, p))]
 
     def schedule(self, faults: list[tuple[str, int, int]]) -> None:
         """Schedule the faults of this tick; those of earlier ticks have happened."""

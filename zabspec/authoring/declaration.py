@@ -163,6 +163,11 @@ class Size:
         """Return how many faults can make a process begin another iteration: the sum of the worlds' budgets."""
         return sum(self.budgets.get(name, 0) for name in BUDGETS)
 
+    @property
+    def loses_power(self) -> bool:
+        """Return whether power may be lost, so that it matters what is forced to a disk."""
+        return self.budgets.get("power_losses", 0) + self.budgets.get("outages", 0) > 0
+
 
 def OneOf(*names: str | type[IntEnum]) -> Int:
     """Declare a kind with several named values, the first being the initial one.

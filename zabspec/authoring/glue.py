@@ -19,7 +19,7 @@ from zabspec.worlds.steps import CONNECTIONS
 
 OF_EVERY_MESSAGE = "_of_every_message"
 ELECTIONS = "elections"  # the budget of elections, in protocols that have it
-FAILING = ("crashes", "power_losses")  # the budgets that a failure inside a step spends
+FAILING = ("crashes", "power_losses", "outages")  # the budgets that a failure inside a step spends
 
 
 @dataclass(frozen=True)

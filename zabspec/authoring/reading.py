@@ -102,6 +102,7 @@ WRITTEN = frozenset(
         "may_recover",
         "crashes_spent",
         "power_losses_spent",
+        "outages_spent",
         "may_change",
         "on_change",
         "went_down",
@@ -119,8 +120,10 @@ WRITTEN = frozenset(
         "begin_inside",
         "breaks_off",
         "came_back",
+        "crash",
         "end_inside",
         "fill_power_losses",
+        "has_stored",
         "its_turn_in",
         "lose_power",
         "may_fail",
@@ -128,6 +131,8 @@ WRITTEN = frozenset(
         "may_fail_electing",
         "may_fail_inside",
         "may_fail_inside_with",
+        "may_lose_all",
+        "outage",
     }
 )
 HOOKS = (
@@ -383,12 +388,6 @@ class ProtocolSource:
             self._check_names(f)
             self._check_members(("field", f.name), f.kind)
             self._check_reading(f)
-            if f.disk and self.keeps_down:
-                said = (
-                    f"{f.name} is on a disk, and is_down is a function of the file: let the world track which "
-                    f"processes are down"
-                )
-                raise misdeclared(self.name, ("field", f.name), said)
             if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
                 said = f"{f.name} is a bag on a disk, where each write replaces the previous value: keep a sequence"
                 raise misdeclared(self.name, ("field", f.name), said)
@@ -649,7 +648,7 @@ class ProtocolSource:
         """
         own = filled or tuple(name for name in self.budgets if name not in BUDGETS)
         marked = self.marked
-        absent, members = () if fails else ("power_losses",), begun_with(self.declared)
+        absent, members = () if fails else ("power_losses", "outages"), begun_with(self.declared)
         text = world_text(marked, union, down, own, start, absent, fields, members)
         digest = hashlib.sha256(text.encode()).hexdigest()[:16]
         file = f"<what {self.name} is to its world {digest}>"

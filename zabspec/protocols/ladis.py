@@ -15,7 +15,7 @@ from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role
 from zabspec.language.python.lang import (
     NOBODY, AnyMessage, History, Members, MessageType, Node, State, Txn, forget, is_quorum, step,
 )  # fmt: skip
-from zabspec.worlds.actor import connect, disconnect, send_to_follower, send_to_leader
+from zabspec.worlds.actor import connect, disconnect, force, send_to_follower, send_to_leader
 
 # What a process is; DOWN while it is crashed.
 ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
@@ -71,7 +71,7 @@ def state(size: Size) -> tuple[Field, ...]:
     epoch, txn, history = size.epoch, size.txn, size.history
 
     def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int | str) -> Field:
-        return Field(name, kind, role, (NODE, *axes), doc)
+        return Field(name, kind, role, (NODE, *axes), doc, disk=size.loses_power and role is Role.PERSISTENT)
 
     log = Int(0, history.capacity, "--txns")
     followers = Processes(size.nodes)
@@ -247,6 +247,7 @@ def on_newleader(s: State, f: Node, m: NEWLEADER) -> None:
 def recognize(s: State, p: Node, epoch: int) -> None:
     """Process p has the log of the leader of an epoch, itself perhaps: it accepts each entry in it."""
     keep_epoch(s, p, epoch)
+    force(s, p)
     for k in range(len(s.history[p])):
         accept(s, p, epoch, s.history[p][k])
 
@@ -291,6 +292,7 @@ def on_abcast(s: State, p: Node) -> None:
     (readings: the leader's own log)."""
     t = abcast(s, p, s.new_epoch[p], next_counter(s, p))
     s.history[p].append(t)
+    force(s, p)
     accept(s, p, s.new_epoch[p], t)
     for g in range(s.NODES):
         if g in s.Q[p]:
@@ -314,6 +316,7 @@ def on_proposal(s: State, f: Node, m: PROPOSAL) -> None:
     """4.1: "it writes it to disk, batching when it can, and sends an acknowledgement to the leader as
     soon as the proposal is on the disk media"."""
     s.history[f].append(m.txn)
+    force(s, f)
     if accepts_at_once(s, f):
         accept(s, f, m.epoch, m.txn)
         send_to_leader(s, f, ACK(txn=m.txn))

@@ -9,13 +9,14 @@ same name. `docs/explanation/readings.md` says which sentence of the paper each 
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.history import end_leadership
+from zabspec.history import accept, end_leadership
 from zabspec.language.python.lang import Node, State, Txn, forget
 from zabspec.protocols.ladis import (
-    ACK_E, BROADCAST, COMMIT, FOLLOW, GATHERING, NEWEPOCH, PROMISING, RECOVERY, begin_broadcast, count_ack,
-    deliver_up_to, followed_by_quorum, last, latest_epoch, lead, quorum, synchronize, to_election, zxid_le,
+    ACK, ACK_E, BROADCAST, COMMIT, FOLLOW, GATHERING, NEWEPOCH, PROMISING, PROPOSAL, RECOVERY, accepts_at_once,
+    begin_broadcast, count_ack, deliver_up_to, followed_by_quorum, last, latest_epoch, lead, quorum, synchronize,
+    to_election, zxid_le,
 )  # fmt: skip
-from zabspec.worlds.actor import disconnect, send_to_follower
+from zabspec.worlds.actor import choose, disconnect, force, send_to_follower, send_to_leader
 
 # --- the election --------------------------------------------------------------------------------
 
@@ -109,6 +110,28 @@ def recognized_commits(s: State, l: Node, f: Node) -> None:
         send_to_follower(s, l, f, COMMIT(txn=s.history[l][s.committed[l] - 1]))
 
 
+# --- the disk ------------------------------------------------------------------------------------
+
+
+def force_after_ack(s: State, f: Node, m: PROPOSAL) -> None:
+    """4.1 without "as soon as the proposal is on the disk media": it is acknowledged when it is written."""
+    s.history[f].append(m.txn)
+    if accepts_at_once(s, f):
+        send_to_leader(s, f, ACK(txn=m.txn))
+        force(s, f)
+        accept(s, f, m.epoch, m.txn)
+
+
+def force_later(s: State, f: Node, m: PROPOSAL) -> None:
+    """4.1: "batching when it can": the follower forces and acknowledges all, or leaves that to a later force."""
+    s.history[f].append(m.txn)
+    if accepts_at_once(s, f) and choose(s, 2) == 0:
+        force(s, f)
+        for k in range(len(s.history[f])):
+            accept(s, f, m.epoch, s.history[f][k])
+            send_to_leader(s, f, ACK(txn=s.history[f][k]))
+
+
 # --- losses --------------------------------------------------------------------------------------
 
 
@@ -147,6 +170,7 @@ def promises_later(s: State, p: Node, epoch: int) -> bool:
 def keeps_promise(s: State, p: Node, epoch: int) -> None:
     """f.1.2: f.p, on the disk."""
     s.promised_epoch[p] = epoch
+    force(s, p)
 
 
 def gathered_quorum(s: State, l: Node) -> bool:
@@ -288,6 +312,19 @@ TABLE = (
         summary="a follower delivers nothing before it has recognised its leader",
         safe=True,
         overrides={"on_commit": deliver_once_synced, "on_recognized": recognized_commits},
+    ),
+    Variant(
+        name="ack-before-write",
+        rule="4.1",
+        summary="a proposal is acknowledged before it is forced to the disk; power may be lost between",
+        overrides={"on_proposal": force_after_ack},
+    ),
+    Variant(
+        name="group-commit",
+        rule="2, 4.1",
+        summary="a follower forces several proposals together, and acknowledges them then",
+        safe=True,
+        overrides={"on_proposal": force_later},
     ),
     Variant(
         name="keep-recognized",

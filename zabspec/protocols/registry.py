@@ -144,7 +144,8 @@ class Protocol:
     @cached_property
     def disks(self) -> bool:
         """Return whether it has fields on disks, so that power loss is more than a crash."""
-        fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=dict.fromkeys(BUDGETS, 0) | dict(self.amounts))).fields
+        amounts = dict.fromkeys(BUDGETS, 0) | dict(self.amounts) | {"power_losses": 1}
+        fields = self.parts(Sizes(self.nodes, 1, 1, 2, budgets=amounts)).fields
         return any(f.disk for f in fields)
 
     def observing(self, variant: str) -> bool:

@@ -10,14 +10,15 @@ expected of each, and in which configuration, the gallery says (`docs/reference/
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.history import abcast, abdeliver, end_leadership, end_synchronization
-from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget
+from zabspec.history import abcast, abdeliver, accept, end_leadership, end_synchronization
+from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget, provided
 from zabspec.protocols import zab_missing_only
-from zabspec.worlds.actor import disconnect, durable, send_to_follower, send_to_leader
+from zabspec.worlds.actor import choose, disconnect, durable, force, send_to_follower, send_to_leader
 from zabspec.zab import (
-    ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE, SYNCHRONIZATION,
-    SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid, deliver_up_to, f_3_1,
-    l_3_1, last, next_counter, quorum, receives_proposals, to_election, zxid_le,
+    ACK, ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, DISCOVERY, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE,
+    SYNCHRONIZATION, SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid,
+    deliver_up_to, f_3_1, l_3_1, last, next_counter, promises, quorum, receives_proposals, takes_proposals, to_election,
+    zxid_le,
 )  # fmt: skip
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -109,6 +110,7 @@ def point_in_newleader(s: State, m: AnyMessage) -> int:
 def synchronize_epoch_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: f.a, then the history."""
     s.current_epoch[f] = m.epoch
+    force(s, f)
     if durable(s, 1):
         return
     accept_history(s, f, m)
@@ -120,16 +122,15 @@ def synchronize_ack_first(s: State, f: Node, m: NEWLEADER) -> None:
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
     if durable(s, 1):
         return
-    s.current_epoch[f] = m.epoch
     accept_history(s, f, m)
 
 
 def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: the history, then f.a; with both it has accepted (invariant 1)."""
     s.history[f] = m.history
+    force(s, f)
     if durable(s, 1):
         return
-    s.current_epoch[f] = m.epoch
     accept_history(s, f, m)
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
 
@@ -137,11 +138,54 @@ def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
 def synchronize_cleared_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: the old history is cleared, then all is written anew."""
     s.history[f].clear()
+    force(s, f)
     if durable(s, 1):
         return
-    s.current_epoch[f] = m.epoch
     accept_history(s, f, m)
     send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+
+
+def force_after_promise(s: State, f: Node, m: NEWEPOCH) -> None:
+    """f.1.2 acknowledged when f.p is written, and not forced."""
+    if s.phase[f] == DISCOVERY and promises(s, f, m.epoch):
+        s.promised_epoch[f] = m.epoch
+        s.phase[f] = SYNCHRONIZATION
+        send_to_leader(s, f, ACK_E(current_epoch=s.current_epoch[f], history=s.history[f]))
+        force(s, f)
+
+
+def force_after_newleader(s: State, f: Node, m: NEWLEADER) -> None:
+    """f.2.1 acknowledged when the history and f.a are written, and not forced."""
+    s.history[f] = m.history
+    s.current_epoch[f] = m.epoch
+    send_to_leader(s, f, ACK_LD(epoch=m.epoch, txn=last(m.history)))
+    accept_history(s, f, m)
+
+
+def force_after_ack(s: State, f: Node, m: PROPOSE) -> None:
+    """f.3.2 acknowledged when the proposal is written, and not forced."""
+    if takes_proposals(s, f):
+        s.history[f].append(m.txn)
+        send_to_leader(s, f, ACK(epoch=m.epoch, txn=m.txn))
+        force(s, f)
+        accept(s, f, m.epoch, m.txn)
+
+
+def force_later(s: State, f: Node, m: PROPOSE) -> None:
+    """f.3.2 of a follower that forces and acknowledges what it has appended, or leaves that to a later force."""
+    if takes_proposals(s, f):
+        s.history[f].append(m.txn)
+        if choose(s, 2) == 0:
+            force(s, f)
+            for k in range(len(s.history[f])):
+                if s.history[f][k].epoch == m.epoch:
+                    accept(s, f, m.epoch, s.history[f][k])
+                    send_to_leader(s, f, ACK(epoch=m.epoch, txn=s.history[f][k]))
+
+
+@provided(acts="p")
+def only_cached(s: State, p: Node) -> None:
+    """A disk that has a write in its cache says that it is on the media (VII)."""
 
 
 def whole_history(s: State, f: Node, m: COMMIT_LD) -> Txn:
@@ -442,6 +486,40 @@ TABLE = (
         rule="f.2.1",
         summary="NEWLEADER is acknowledged before f.a and the history are written; a crash may come between",
         overrides={"synchronize": synchronize_ack_first, "durable_points": point_in_newleader},
+    ),
+    Variant(
+        name="promise-before-write",
+        rule="f.1.2",
+        summary="NEWEPOCH is acknowledged before f.p is forced to the disk; power may be lost between",
+        overrides={"f_1_2": force_after_promise},
+    ),
+    Variant(
+        name="newleader-before-write",
+        rule="f.2.1",
+        summary=(
+            "NEWLEADER is acknowledged when f.a and the history are written, and before they are forced: a crash does "
+            "no harm, as under `ack-then-history`; loss of power does"
+        ),
+        overrides={"synchronize": force_after_newleader},
+    ),
+    Variant(
+        name="ack-before-write",
+        rule="f.3.2",
+        summary="a proposal is acknowledged before it is forced to the disk; power may be lost between",
+        overrides={"f_3_2": force_after_ack},
+    ),
+    Variant(
+        name="group-commit",
+        rule="f.3.2",
+        summary="a follower forces several proposals together, and acknowledges them then",
+        safe=True,
+        overrides={"f_3_2": force_later},
+    ),
+    Variant(
+        name="write-cache",
+        rule="VII",
+        summary="the disk says of all that it has in its cache that it is on the media",
+        overrides={"force": only_cached},
     ),
     Variant(
         name="stale-commit-ld",

@@ -16,8 +16,8 @@ WORLDS = {
     "connections": (connections.Connections, connections.NETWORKS),
 }
 WORLD_BUDGETS = {
-    "datagrams": ("timeouts", "heartbeats", "crashes", "power_losses", "drops", "duplicates"),
-    "connections": ("timeouts", "crashes", "power_losses", "losses", "partitions", "drops", "duplicates"),
+    "datagrams": ("timeouts", "heartbeats", "crashes", "power_losses", "outages", "drops", "duplicates"),
+    "connections": ("timeouts", "crashes", "power_losses", "outages", "losses", "partitions", "drops", "duplicates"),
 }
 USUAL = {"datagrams": {"timeouts": 2}, "connections": {"timeouts": 2, "crashes": 1, "losses": 1}}  # B3
 ALLOWED_ON = {"drops": "lossy", "duplicates": "duplicating"}  # over connections (B2)

@@ -164,10 +164,16 @@ def causal_order(s: Any) -> bool:
     )
 
 
+def stable(s: Any, q: int) -> Any:
+    """Return what q has in its history for certain: where power may be lost still, what it has forced."""
+    loses = s.world.disks and s.power_losses_left + s.outages_left > 0
+    return s.history_images[q][0] if loses else s.history[q]
+
+
 def durability(s: Any) -> bool:
     """What is delivered is in the stable histories of a quorum."""
     return all(
-        is_quorum(s, [q for q in range(s.NODES) if t in s.history[q]]) for _, delivered, _ in each(s) for t in delivered
+        is_quorum(s, [q for q in range(s.NODES) if t in stable(s, q)]) for _, delivered, _ in each(s) for t in delivered
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from zabspec.second.kinds import NOBODY, Fault, Int
 from zabspec.second.state import NODE, Field, Role, part
+
+OF_DISKS = ("power_losses", "outages")  # the budgets of models with disks
+FAILURES = {"crashes": (25, "crash"), "power_losses": (26, "power_loss"), "outages": (34, "outage")}  # within a step
 
 
 class Failed(Exception):
@@ -27,7 +30,7 @@ class Disks:
         unforced = part("unforced", Int(0, self.model.unforced), Role.NETWORK, "disks", NODE)
         images = []
         for f in self.model.fields:
-            if f.on_disk:
+            if f.disk:
                 axes = (NODE, self.model.unforced + 1, *f.axes[1:])
                 images.append(part(f"{f.name}_images", f.kind, Role.NETWORK, "disks", *axes))
         return [unforced, *images]
@@ -36,7 +39,7 @@ class Disks:
         """Work out the places of on-disk fields and images in a state, and wrap observations as points."""
         if not self.disks:
             return
-        layout, on_disk = self.layout, [f for f in self.model.fields if f.on_disk]
+        layout, on_disk = self.layout, [f for f in self.model.fields if f.disk]
         self.present = [[k for f in on_disk for k in layout.entries(f, p)] for p in range(self.n)]
         self.images = [
             [
@@ -69,7 +72,7 @@ class Disks:
 
     def makes_images(self) -> bool:
         """Whether power may be lost still (S7, S14)."""
-        return self.as_if_power or self.has_left("power_losses")
+        return self.as_if_power or any(self.has_left(b) for b in OF_DISKS)
 
     def wrote(self, place: int) -> None:
         """Note that a statement has written a persistent field: a write (S2, S3), and a point (S11)."""
@@ -111,7 +114,7 @@ class Disks:
             return
         self._clear(p, 1)
         self._fill(p, 0, [self.cells[k] for k in self.present[p]])
-        if not self.has_left("power_losses"):
+        if not any(self.has_left(b) for b in OF_DISKS):
             for q in range(self.n):
                 self._clear(q, 0)
 
@@ -127,6 +130,23 @@ class Disks:
         self.forced(p)
         self.crash(p)
 
+    def outage(self) -> None:
+        """Lose the power of all, each of which keeps some of its writes (S17)."""
+        self.spend("outages")
+        self.all_lose([self.decide(self.s.unforced[q] + 1) for q in range(self.n)])
+        self.crash_all(range(self.n))
+
+    def all_lose(self, kept: list[int]) -> None:
+        for q in range(self.n):
+            self.keep(q, kept[q])
+        for q in range(self.n):
+            self.forced(q)
+
+    def crash_all(self, processes: Iterable[int]) -> None:
+        for q in processes:
+            if self.up(q):
+                self.crash(q)
+
     # --- failing within a step ---
 
     def point(self) -> None:
@@ -138,10 +158,9 @@ class Disks:
         """Yield, for each enabled step that a process may fail inside, the step in which it does (S10, S15)."""
         if not self.disks:
             return
-        for budget, number in (("crashes", 25), ("power_losses", 26)):
+        for budget, (number, name) in FAILURES.items():
             if not self.has_left(budget):
                 continue
-            name = "crash" if budget == "crashes" else "power_loss"
             more = self.cells[self.left[budget]] > 1
             for step in steps:
                 if step.fails and (more or step.own != budget):
@@ -155,7 +174,7 @@ class Disks:
     def fail_within(self, budget: str, effect: Callable, p: int) -> None:
         """Do a step up to a point, at which p fails (S11-S14)."""
         self.spend(budget)
-        self.as_if_power, self.failing = budget == "power_losses", p
+        self.as_if_power, self.failing = budget in OF_DISKS, p
         whole = False
         try:
             effect()
@@ -198,5 +217,9 @@ class Disks:
             if not whole:
                 self.keep(p, self.decide(self.s.unforced[p] + 1))
             self.forced(p)
+        elif budget == "outages":
+            last = self.s.unforced
+            self.all_lose([last[q] if whole else self.decide(last[q] + 1) for q in range(self.n)])
+            self.crash_all(q for q in range(self.n) if q != p)
         self.as_if_power = False
         self.crash(p)

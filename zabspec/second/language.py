@@ -132,6 +132,11 @@ class Size:
         """A sequence of transactions."""
         return Seq(self.txn, self.log).derive()
 
+    @property
+    def loses_power(self) -> bool:
+        """Whether power may be lost (O3)."""
+        return any(self.budgets.get(b) for b in ("power_losses", "outages"))
+
     def __getattr__(self, name: str) -> int:
         if name.startswith("__") or name not in self.__dict__.get("budgets", {}):
             raise AttributeError(name)
@@ -209,7 +214,7 @@ def stored(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Fie
 
 def on_disk(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
     """Declare a persistent field of each process that is on its disk."""
-    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, on_disk=True)
+    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
 
 
 def volatile(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
@@ -434,6 +439,9 @@ goal = progress  # its name in 0.1
 def step(*_: Any, **__: Any) -> Callable:
     """Annotate a function; no effect."""
     return lambda function: function
+
+
+provided = step
 
 
 def broken(text: str = "") -> bool:

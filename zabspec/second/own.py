@@ -67,7 +67,7 @@ def built_in(request: dict[str, Any]) -> World:
         own=[],
         up=sizes.get("channel") or up,
         down=sizes.get("channel") or down,
-        unforced=0,
+        unforced=sizes.get("unforced", 4),
         user=False,
         transactions=True,
         revises=name == "db19",

@@ -30,13 +30,13 @@ class Field:
     Args:
         name, kind, role, doc: as declared.
         axes: `NODE` or a number for each axis.
-        on_disk: whether a power loss may lose writes of it.
+        disk: whether a power loss may lose writes of it.
         group: the part of a plain state that has it (W1).
         key: its name there.
     """
 
-    def __init__(self, name: str, kind: Kind, role: Role, axes: Any = (), doc: str = "", on_disk: bool = False) -> None:
-        self.name, self.kind, self.role, self.axes, self.doc, self.on_disk = name, kind, role, axes, doc, on_disk
+    def __init__(self, name: str, kind: Kind, role: Role, axes: Any = (), doc: str = "", disk: bool = False) -> None:
+        self.name, self.kind, self.role, self.axes, self.doc, self.disk = name, kind, role, axes, doc, disk
         self.clock_of: str | None = None  # of a clock, whose it is: a role's, or everybody's (T2); None: it is none
         self.ended_by: Field | None = None  # of a lease, its clock (T1)
         self.derived = False  # whether its axes are zabcheck's

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FunctionType
 from typing import Any
 
-from zabspec.second.disks import Disks
+from zabspec.second.disks import OF_DISKS, Disks
 from zabspec.second.history import History
 from zabspec.second.kinds import NO_MESSAGE, NOBODY, Bool, Fault, Int, Letter, MessageUnion, SetOf
 from zabspec.second.language import Mark, Size
@@ -105,11 +105,10 @@ class World(Disks, History):
         self.model, self.program, self.n = model, model.program, model.size.nodes
         amounts = model.amounts
         self.tracks = model.user and not model.keeps_down
-        self.faults = self.tracks and amounts.get("crashes", 0) + amounts.get("power_losses", 0) > 0
-        self.disks = self.faults and any(f.on_disk for f in model.fields)
-        if self.tracks and not any(f.on_disk for f in model.fields):
-            self.faults = amounts.get("crashes", 0) > 0
-        budgets = [*self.BUDGETS, *(["power_losses"] if self.disks else []), *model.own]
+        fails = any(amounts.get(b) for b in ("crashes", *OF_DISKS))
+        self.disks = fails and any(f.disk for f in model.fields)
+        self.faults = self.tracks and (self.disks or amounts.get("crashes", 0) > 0)
+        budgets = [*self.BUDGETS, *(OF_DISKS if self.disks else []), *model.own]
         fields = [*model.fields, *self.network_fields()]
         if model.founders is not None:
             sets = [(name, SetOf(self.n, nodes=True)) for name in ("members", "departed")]
@@ -467,6 +466,8 @@ class World(Disks, History):
         for label, budget, when, function in self.changes:
             if self.has_left(budget) and (when is None or when(self.s)) and self.chooses(function):
                 yield Step(label, 21, lambda b=budget, f=function: self.change(b, f))
+        if self.disks and self.has_left("outages"):
+            yield Step("outage", 33, self.outage)
 
     def may_end(self, seen: Any) -> bool:
         """Whether a run may end in a state without a step, which an object shows (P5)."""

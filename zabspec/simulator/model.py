@@ -7,6 +7,7 @@ from functools import cached_property
 from types import ModuleType
 
 from zabspec import history, passes
+from zabspec.authoring.glue import FAILING
 from zabspec.language import NODE, Bool, Field, Int, Role, Schema
 from zabspec.language.program import Program
 from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
@@ -15,7 +16,7 @@ from zabspec.roles import Roles
 from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
 from zabspec.starts import chosen_start, named_start
 from zabspec.worlds import actor
-from zabspec.worlds.disks import Disks, disks_of, storage_fields
+from zabspec.worlds.disks import OF_DISKS, Disks, disks_of, storage_fields
 from zabspec.worlds.step_annotations import step_fields
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
@@ -163,7 +164,8 @@ class Cluster:
     def fails(self) -> bool:
         """Return whether processes with fields on disks fail."""
         budgets = dict(self.budgets)
-        return self.parts_of.disks and budgets.get("crashes", 0) + budgets.get("power_losses", 0) > 0
+        fails = any(budgets.get(name) for name in FAILING)
+        return fails and any(f.disk for f in self.parts.fields)
 
     @cached_property
     def disks(self) -> tuple[Disks, tuple[Field, ...]]:
@@ -172,10 +174,15 @@ class Cluster:
         if not self.fails:
             return Disks(), ()
         fields, unforced = self.parts.fields, self.parts_of.unforced
-        left = Field("power_losses_left", Int(0, budgets["power_losses"]), Role.BUDGET, (), "how many are left")
-        kept = (*storage_fields(fields, self.nodes, unforced), *(() if "power_losses" in text.budgets else (left,)))
+        left = (
+            Field(f"{name}_left", Int(0, budgets[name]), Role.BUDGET, (), "how many are left")
+            for name in OF_DISKS
+            if name not in text.budgets
+        )
         world = (self.parts_of.world.simulated, *self.seen[0])
-        return disks_of(fields, world, text.shows, self.parts_of.overrides(self.variant)), kept
+        own = self.parts_of.overrides(self.variant)
+        kept = (*storage_fields(fields, self.nodes, unforced), *left)
+        return disks_of(fields, world, text.shows, own, budgets["outages"] > 0), kept
 
     @cached_property
     def program(self) -> Program:

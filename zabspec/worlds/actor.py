@@ -71,6 +71,11 @@ def power_losses_spent(s: State, k: int) -> int:
     return 0
 
 
+def outages_spent(s: State, k: int) -> int:
+    """Return how many outages the k-th internal step of a process spends itself."""
+    return 0
+
+
 def goes_on(s: State, k: int) -> bool:
     """Return whether the k-th internal step is one of a process's clock, which continues while the process is down."""
     return False
@@ -322,6 +327,18 @@ def lose_power(s: State, p: Node, kept: int) -> None:
     """Let process p lose power; of what it has not forced the first writes are kept."""
 
 
+def may_lose_all(s: State, out: Words) -> None:
+    """List the outage, in which all processes lose power."""
+
+
+def outage(s: State) -> None:
+    """Let all processes lose power, and crash."""
+
+
+def crash(s: State, p: Node) -> None:
+    """Crash process p: it loses its volatile fields, and its connections."""
+
+
 @provided(acts="p")
 def wrote(s: State, p: Node) -> None:
     """Record that a statement has written what p has on its disk; the language calls this after each one."""
@@ -330,6 +347,11 @@ def wrote(s: State, p: Node) -> None:
 @provided(acts="p")
 def force(s: State, p: Node) -> None:
     """Force all that p has written to its disk."""
+
+
+def has_stored(s: State, q: Node, t: Txn) -> bool:
+    """Return whether t is in h_q, and no loss of power can take it from there."""
+    return any(s.history[q][k] == t for k in range(len(s.history[q])))
 
 
 # --- what every world provides -------------------------------------------------------------------

@@ -42,6 +42,7 @@ from zabspec.worlds.actor import (
     may_fail,
     may_fail_electing,
     may_lead,
+    may_lose_all,
     may_receive,
     may_time_out,
     may_vote,
@@ -58,6 +59,7 @@ from zabspec.worlds.actor import (
     on_start,
     on_timeout,
     oracle_may_name,
+    outage,
     outranks,
     receivable,
     receive_as_follower,
@@ -102,6 +104,7 @@ from zabspec.worlds.steps import (
     LOSE_CONNECTION,
     NOBODYS,
     ORACLE,
+    OUTAGE,
     PARTITION,
     PEERS,
     POWER_LOSS,
@@ -304,6 +307,7 @@ def list_all(s: State, out: Words) -> None:
     for k in range(s.CHANGES):
         if may_change(s, k):
             emit_nobodys(out, ENVIRONMENT, k)
+    may_lose_all(s, out)
 
 
 def enabled_at_elector(s: State, out: Words, p: Node) -> None:
@@ -531,6 +535,8 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
     elif kind == POWER_LOSS:
         lose_power(s, a, c)
         crash(s, a)
+    elif kind == OUTAGE:
+        outage(s)
     elif kind == DROP_TO_LEADER:
         s.drops_left = s.drops_left - 1
         s.to_leader[b][a].remove(c)

@@ -35,6 +35,7 @@ from zabspec.worlds.actor import (
     may_act,
     may_change,
     may_fail,
+    may_lose_all,
     may_recover,
     on_abcast,
     on_act,
@@ -44,6 +45,7 @@ from zabspec.worlds.actor import (
     on_recovery,
     on_start,
     on_timer,
+    outage,
     timer_armed,
     went_down,
 )
@@ -67,6 +69,7 @@ from zabspec.worlds.steps import (
     ENVIRONMENT,
     HEARTBEAT,
     NOBODYS,
+    OUTAGE,
     PEERS,
     POWER_LOSS,
     RECEIVE,
@@ -178,6 +181,7 @@ def enabled(s: State, out: Words) -> None:
     for k in range(s.CHANGES):
         if may_change(s, k):
             emit_nobodys(out, ENVIRONMENT, k)
+    may_lose_all(s, out)
 
 
 # --- what a step does --------------------------------------------------------------------------
@@ -218,8 +222,7 @@ def apply(s: State, word: int) -> None:
         on_abcast(s, a)
     elif kind == CRASH:
         s.crashes_left = s.crashes_left - 1
-        on_crash(s, a)
-        went_down(s, a)
+        crash(s, a)
     elif kind == RECOVER:
         came_up(s, a)
         on_recovery(s, a)
@@ -229,12 +232,18 @@ def apply(s: State, word: int) -> None:
         on_change(s, c)
     elif kind == POWER_LOSS:
         lose_power(s, a, c)
-        on_crash(s, a)
-        went_down(s, a)
+        crash(s, a)
+    elif kind == OUTAGE:
+        outage(s)
     if breaks_off(s.event):
         end_inside(s, a)
-        on_crash(s, a)
-        went_down(s, a)
+        crash(s, a)
+
+
+def crash(s: State, p: Node) -> None:
+    """Crash process p: it loses its volatile fields."""
+    on_crash(s, p)
+    went_down(s, p)
 
 
 def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:

@@ -11,7 +11,7 @@ from types import FunctionType, ModuleType
 from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
 from zabspec.language.layout.kinds import Kind
 from zabspec.language.layout.source import definition, register_source
-from zabspec.worlds import actor, storage
+from zabspec.worlds import actor, outages, storage
 from zabspec.worlds.step_annotations import MOST_CHOSEN
 
 
@@ -45,9 +45,9 @@ def storage_fields(fields: Iterable[Field], nodes: int, unforced: int) -> tuple[
         *then,
         says("failing", NodeId.of(nodes), "the process that fails inside the step"),
         says("turn_of", NodeId.of(nodes), "the process that does its part of the step now"),
-        says("fails", Int(0, 2), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS; 0: it does not"),
+        says("fails", Int(0, 3), "how a process fails inside the step: BY_CRASH, BY_POWER_LOSS, BY_OUTAGE; 0: not"),
         says("failed", Int(0, 1), "it has: nothing lasts of what its handler does from here"),
-        says("kept", alternatives, "how many unforced writes power loss keeps"),
+        says("kept", alternatives, "how many unforced writes power loss keeps; in which way, in an outage"),
         says("index", alternatives, "which of the alternatives that are still ahead"),
         says("options", alternatives, "what it chose from"),
         says("steps_then", Int(0, 2**63 - 1), "the paper's steps entered before the process failed, a bit each"),
@@ -86,6 +86,7 @@ class Made:
             each(disks, "image_differs", ", k: int", f"if {own} != {image}:\n    return True", "bool"),
             each(owned, "remember", "", f"{then} = {own}"),
             each(owned, "put_back", "", f"{own} = {then}"),
+            *([STORED] if any(f.name == "history" for f in disks) else []),
             *(masked(name, function) for name, function in self.lasting.items()),
         ]
         return "\n\n\n".join(["from __future__ import annotations", *parts]) + "\n"
@@ -113,6 +114,10 @@ def each(fields: Iterable[Field], name: str, more: str, body: str, returns: str 
 
 
 INDENT = "    "
+STORED = """def has_stored(s: State, q: Node, t: Txn) -> bool:
+    if power_is_lost(s):
+        return any(s.history_images[q][0][k] == t for k in range(len(s.history_images[q][0])))
+    return any(s.history[q][k] == t for k in range(len(s.history[q])))"""
 
 
 def nothing(place: str, kind: Kind) -> str:
@@ -165,6 +170,9 @@ def done(names: Mapping[str, object], name: str) -> str:
     return DONE + name if DONE + name in names else name
 
 
+OF_DISKS = ("power_losses", "outages")  # the budgets that protocols without disks do not have
+
+
 @dataclass(frozen=True)
 class Disks:
     """The code that overrides a world for a protocol with disks; empty unless a process may fail.
@@ -190,6 +198,7 @@ def disks_of(
     world: Iterable[ModuleType],
     observations: Iterable[FunctionType],
     overrides: Mapping[str, FunctionType],
+    outage: bool,
 ) -> Disks:
     """Return the code that overrides a world for a protocol with disks.
 
@@ -198,6 +207,7 @@ def disks_of(
         world: the modules with lasting functions; of equal names the last counts.
         observations: the protocol's own observations.
         overrides: the functions of its variant.
+        outage: whether there may be any.
     """
     lasting = {name: vars(module)[name] for module in world for name in LASTING if name in vars(module)}
     lasting |= {o.__name__: overrides.get(o.__name__, o) for o in observations}
@@ -211,4 +221,4 @@ def disks_of(
         over[name] = made = vars(module).pop(name)
         made.__dict__.update({k: v for k, v in vars(function).items() if k in ("new_identity", "observes")})
         made.acts = getattr(function, "acts", "") or getattr(vars(actor).get(name), "acts", "")
-    return Disks((storage, module), over)
+    return Disks((storage, *([outages] if outage else []), module), over)

@@ -241,6 +241,12 @@ LEADER_LOSES = row(StepKind(
     "first",
     refused="there is no open connection to lose",
 ))
+OUTAGE = row(StepKind(
+    33, "outage", ("",), "outage", BOTH, "outages", by="environment", said="environment: {label}",
+))
+OUTAGE_INSIDE = row(StepKind(
+    34, "outage_inside", ("process", "inside", "which"), "outage inside a step", BOTH, "outages", runs="on_crash",
+))
 # fmt: on
 
 NUMBERED: Mapping[int, StepKind] = {k.number: k for k in KINDS.values()}
@@ -319,6 +325,10 @@ BUDGETS: Mapping[str, Budget] = {
         ),
         Budget(
             "power_losses", "power loss", "Losses of power", {CONNECTIONS: 0, DATAGRAMS: 0},
+            "unforced writes may be lost",
+        ),
+        Budget(
+            "outages", "outage", "Outages: all processes lose power in one step", {CONNECTIONS: 0, DATAGRAMS: 0},
             "unforced writes may be lost",
         ),
         Budget("heartbeats", "heartbeat", "Firings of a heartbeat timer", {DATAGRAMS: 0}),

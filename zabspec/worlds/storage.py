@@ -6,7 +6,8 @@ write is one statement that changes such a field.
 
 For each process the world keeps images of its fields on the disk: image 0 is what is forced, image k what is there
 after the k-th write since. `unforced` is the number of such writes; unused images are cleared, so that states differ in
-them only where it matters, and once no power can be lost any more there are none.
+them only where it matters, and once no power can be lost any more there are none. In an outage all processes lose power
+(`outages.py`).
 
 Processes also fail within a step. What lasts of a step are its writes, what it forces, what it sends and what it shows;
 a process may fail at the beginning, and after each of these. The handler then runs on to its end, and nothing that it
@@ -23,7 +24,7 @@ The code is the explorer's and the simulator's: `model.py` of either puts it ove
 from __future__ import annotations
 
 from zabspec.language.python.lang import Node, State, Words
-from zabspec.worlds.actor import crashes_spent, power_losses_spent
+from zabspec.worlds.actor import crashes_spent, outages_spent, power_losses_spent
 from zabspec.worlds.crash_within import emit_inside_with
 from zabspec.worlds.step_annotations import emit, emit_inside, emit_which
 from zabspec.worlds.steps import (
@@ -31,13 +32,14 @@ from zabspec.worlds.steps import (
     BROKEN_OFF,
     CRASH_ELECTING,
     CRASH_INSIDE,
+    OUTAGE_INSIDE,
     POWER_LOSS,
     POWER_LOSS_ELECTING,
     POWER_LOSS_INSIDE,
 )
 
 # How a process fails inside a step.
-BY_CRASH, BY_POWER_LOSS = 1, 2
+BY_CRASH, BY_POWER_LOSS, BY_OUTAGE = 1, 2, 3
 # The functions in which a world lets a process act: one that has failed meets no run-time error in them.
 HANDLERS = (
     "on_message", "on_timer", "receive_as_leader", "receive_as_follower", "on_follower_lost", "on_leader_lost",
@@ -95,8 +97,13 @@ def choose(s: State, alternatives: int) -> int:
 
 
 def imaged(s: State) -> bool:
-    """Return whether power may still be lost, so that it matters what is forced."""
-    return s.power_losses_left > 0 or s.fails == BY_POWER_LOSS
+    """Return whether power may still be lost, or is in this step, so that it matters what is forced."""
+    return power_is_lost(s) or s.fails >= BY_POWER_LOSS
+
+
+def power_is_lost(s: State) -> bool:
+    """Return whether power may still be lost."""
+    return s.power_losses_left > 0 or outages_now(s) > 0
 
 
 def clear_images(s: State, p: Node, first: int) -> None:
@@ -111,7 +118,7 @@ def came_back(s: State, p: Node) -> None:
     """Make what came back from the disk of p durable; once no power can be lost any more, clear all images."""
     clear_images(s, p, 1)
     keep_image(s, p, 0)
-    if s.power_losses_left == 0:
+    if not power_is_lost(s):
         for q in range(s.NODES):
             clear_images(s, q, 0)
 
@@ -134,6 +141,31 @@ def lose_power(s: State, p: Node, kept: int) -> None:
     came_back(s, p)
 
 
+# --- outages: outages.py replaces these functions, where there may be any ------------------------
+
+
+def outages_now(s: State) -> int:
+    """Return how many outages are left."""
+    return 0
+
+
+def begin_outage(s: State) -> None:
+    """Spend an outage."""
+
+
+def ways_to_keep(s: State) -> int:
+    """Return in how many ways processes keep first writes of what they have not forced, in an outage."""
+    return 1
+
+
+def lose_all(s: State, kept: int) -> None:
+    """Let all processes lose power, in one of the ways of `ways_to_keep`."""
+
+
+def crash_others(s: State, p: Node) -> None:
+    """Crash all processes that are up, except p."""
+
+
 # --- failing inside a step -----------------------------------------------------------------------
 
 
@@ -148,6 +180,8 @@ def may_fail_inside(s: State, out: Words, base: int, p: Node, which: int) -> Non
         emit_inside(out, CRASH_INSIDE, p, base, which)
     if s.power_losses_left > 0:
         emit_inside(out, POWER_LOSS_INSIDE, p, base, which)
+    if outages_now(s) > 0:
+        emit_inside(out, OUTAGE_INSIDE, p, base, which)
 
 
 def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, place: int) -> None:
@@ -156,6 +190,8 @@ def may_fail_inside_with(s: State, out: Words, base: int, p: Node, peer: Node, p
         emit_inside_with(out, CRASH_INSIDE, p, base, peer, place)
     if s.power_losses_left > 0:
         emit_inside_with(out, POWER_LOSS_INSIDE, p, base, peer, place)
+    if outages_now(s) > 0:
+        emit_inside_with(out, OUTAGE_INSIDE, p, base, peer, place)
 
 
 def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
@@ -164,6 +200,8 @@ def may_fail_acting(s: State, out: Words, p: Node, k: int) -> None:
         emit_inside(out, CRASH_INSIDE, p, ACTION, k)
     if s.power_losses_left > power_losses_spent(s, k):
         emit_inside(out, POWER_LOSS_INSIDE, p, ACTION, k)
+    if outages_now(s) > outages_spent(s, k):
+        emit_inside(out, OUTAGE_INSIDE, p, ACTION, k)
 
 
 def may_fail_electing(s: State, out: Words, l: Node, quorum: int) -> None:
@@ -181,13 +219,16 @@ def begin_inside(s: State, kind: int, p: Node) -> None:
     if kind == POWER_LOSS_INSIDE or kind == POWER_LOSS_ELECTING:
         s.fails = BY_POWER_LOSS
         s.power_losses_left = s.power_losses_left - 1
+    elif kind == OUTAGE_INSIDE:
+        s.fails = BY_OUTAGE
+        begin_outage(s)
     else:
         s.fails = BY_CRASH
     s.failing = p
     s.failed = 0
     s.index = s.choice
     s.options = 1
-    if kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE:
+    if kind == CRASH_INSIDE or kind == POWER_LOSS_INSIDE or kind == OUTAGE_INSIDE:
         its_turn_in(s, p)
 
 
@@ -212,7 +253,7 @@ def pass_point(s: State) -> None:
     It may fail of power loss with each prefix of what it has not forced.
     """
     if s.fails > 0 and s.failed == 0 and s.turn_of == s.failing:
-        ways = s.unforced[s.failing] + 1 if s.fails == BY_POWER_LOSS else 1
+        ways = ways_of(s, s.failing)
         if s.index < ways:
             s.choices = max(s.choices, s.choice + s.options + 1)
             s.failed = 1
@@ -222,6 +263,13 @@ def pass_point(s: State) -> None:
             remember(s, s.failing)
         else:
             s.index = s.index - ways
+
+
+def ways_of(s: State, p: Node) -> int:
+    """Return in how many ways a failure of process p keeps first writes of what is not forced."""
+    if s.fails == BY_OUTAGE:
+        return ways_to_keep(s)
+    return s.unforced[p] + 1 if s.fails == BY_POWER_LOSS else 1
 
 
 def drop_rest(s: State) -> None:
@@ -244,15 +292,19 @@ def end_inside(s: State, p: Node) -> None:
     if s.failed == 0:
         if s.index == 0:
             s.choices = max(s.choices, s.choice + 1)
-        s.kept = s.unforced[p]
+        s.kept = ways_of(s, p) - 1
         remember(s, p)
     put_back(s, p)
-    if s.fails == BY_POWER_LOSS:
+    by = s.fails
+    s.fails = 0
+    s.failed = 0
+    if by == BY_POWER_LOSS:
         if s.kept < s.unforced[p]:
             take_image(s, p, s.kept)
         came_back(s, p)
-    s.fails = 0
-    s.failed = 0
+    elif by == BY_OUTAGE:
+        lose_all(s, s.kept)
+        crash_others(s, p)
 
 
 # --- what follows from the fields: `disks.py` generates code that overrides these functions ------------

@@ -13,6 +13,7 @@ from zabspec.authoring.checks import is_ours
 from zabspec.language.analysis.tree import Site
 from zabspec.language.layout.bytecode import functions_that_run, names_in
 from zabspec.model import Configuration, Model
+from zabspec.worlds.disks import OF_DISKS
 
 EPOCHS = "--max-epoch"  # the flag of the range that every model cuts on purpose: the protocol has no last epoch
 FLIGHT = 6  # messages in flight, for a user protocol that does not bound them
@@ -23,7 +24,7 @@ def faults(model: Model) -> list[str]:
     c, protocol = model.configuration, model.protocol
     of_world = (
         n for n, b in model.world.budgets.items()
-        if b.network.get(model.world.name, c.network) == c.network and (n != "power_losses" or protocol.disks)
+        if b.network.get(model.world.name, c.network) == c.network and (n not in OF_DISKS or protocol.disks)
     )  # fmt: skip
     mine = [*dict.fromkeys((*protocol.budgets, *of_world))]
     never, given = [n for n in mine if not c.budget[n]], [n for n in mine if c.budget[n]]
