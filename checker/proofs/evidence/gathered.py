@@ -142,6 +142,8 @@ def why_none(c: Configuration) -> str:
     if c.nodes != NODES or c.txns > TXNS:
         at = f"{NODES} nodes and at most {TXNS} transactions"
         return f"other evidence is for {at}, so none is shown for other sizes"
+    if c.power_losses or c.outages:
+        return "other evidence is without disks, so none is shown where power may be lost"
     if c.partitions or c.max_epoch or c.channel:
         return "other evidence is without partitions, --max-epoch and --channel"
     return ""

@@ -161,7 +161,7 @@ def test_a_check_without_crashes_says_nothing_of_what_a_crash_does(kept: Kept) -
 OTHER: tuple[dict[str, Any], ...] = (
     {"nodes": 2}, {"nodes": 4}, {"txns": 3}, {"network": "lossy", "drops": 1}, {"network": "unordered"},
     {"network": "duplicating", "duplicates": 1}, {"partitions": 1}, {"max_epoch": 3}, {"channel": 5},
-    {"quorums": "weights 2,1,1"},
+    {"quorums": "weights 2,1,1"}, {"power_losses": 1}, {"outages": 1},
 )  # fmt: skip
 
 

@@ -1,0 +1,71 @@
+"""Outages, in which all processes lose power, and the disks of `zab` and `ladis`: held against the second semantics."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
+from checker.explore.result import Limits
+from invariants import properties_of
+from tests.second.reference import explore
+from tests.worlds.test_storage import LOG
+from traces import build_trace
+from traces.replay.replay import replay
+from zabspec.model import ConfigError, Configuration, Model
+
+MENDED = "promise,later-epoch,none-ahead,current-epoch"
+ONE = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
+NAMES = "NODE, Int, Node, Seq, State, Variant, action, broken, declare, force, ghost, observation, on_disk, safety"
+BUDGETS = ("timeouts", "crashes", "losses", "power_losses", "outages")
+WORLDS = [
+    Configuration(**{**ONE, "power_losses": 1}),
+    Configuration(**{**ONE, "outages": 1}),
+    Configuration("ladis", **{**ONE, "outages": 1, "power_losses": 1}),
+    Configuration("ladis", MENDED, **{**ONE, "outages": 1}),
+    Configuration(variant="write-cache", **{**ONE, "outages": 1}),
+    Configuration("ladis", f"ack-before-write,{MENDED}", **{**ONE, "power_losses": 1}),
+]
+
+
+def agree(c: Configuration, sizes: dict[str, int]) -> Explorer:
+    """Both engines and the second semantics explore all states: as many at each depth, with the same violations."""
+    judged = [p for p in properties_of(c.protocol) if p.default and p.judges(c.protocol)]
+    machine = Explorer(Compiled(Model(c), judged, symmetry=False), 1)
+    fast, slow = machine.run(Limits(), True), Interpreter(Model(c), judged, False).run(Limits(), True)
+    budgets = {name: c.budget[name] for name in (*BUDGETS, "puts") if name in c.budget}
+    request = {"protocol": c.protocol, "nodes": c.nodes, "variant": c.variant, "budgets": budgets, "sizes": sizes}
+    second = explore({**request, "properties": [p.name for p in judged]})
+    levels = Counter(second["depth"])
+    assert [*fast.levels] == [*slow.levels] == [levels[k] for k in range(len(levels))]
+    broken = {name: v["depth"] for name, v in second["verdicts"].items() if v["result"] == "violated"}
+    assert {name: v.depth for name, v in fast.violations.items()} == broken
+    for found in fast.violations.values():
+        trace = build_trace(Model(c), found.property, found.schedule)
+        assert replay(trace).steps == trace.steps
+    return machine
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("c", WORLDS, ids=lambda c: f"{c.protocol} {c.variant} {c.outages}")
+def test_disks_of_zab_and_ladis_are_as_the_second_semantics_has_them(c: Configuration) -> None:
+    agree(c, {"txns": c.txns})
+
+
+@pytest.mark.parametrize("crashes", [0, 1])
+def test_an_outage_takes_what_nobody_has_forced(crashes: int, tmp_path: Path) -> None:
+    """Also of a process that is down."""
+    path = tmp_path / "log.py"
+    path.write_text(LOG.replace("import *", f"import {NAMES}"), encoding="utf-8")
+    agree(Configuration(str(path), nodes=2, crashes=crashes, outages=1), {})
+
+
+def test_without_a_loss_of_power_nothing_is_on_a_disk() -> None:
+    assert not Model(Configuration(crashes=1)).fails
+    assert Model(Configuration(outages=1)).fails
+    with pytest.raises(ConfigError, match="--outages is not for .*ledger.py: within its elections"):
+        Configuration(str(Path(__file__).parents[1] / "own/texts/ledger.py"), outages=1)
