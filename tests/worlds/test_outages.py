@@ -67,5 +67,5 @@ def test_an_outage_takes_what_nobody_has_forced(crashes: int, tmp_path: Path) ->
 def test_without_a_loss_of_power_nothing_is_on_a_disk() -> None:
     assert not Model(Configuration(crashes=1)).fails
     assert Model(Configuration(outages=1)).fails
-    with pytest.raises(ConfigError, match="--outages is not for .*ledger.py: within its elections"):
+    with pytest.raises(ConfigError, match=r"--outages is not for .*ledger.py: within its elections"):
         Configuration(str(Path(__file__).parents[1] / "own/texts/ledger.py"), outages=1)

@@ -90,9 +90,7 @@ class ClausesRequest(ModelRequest):
         if is_whole(self.name) and self.network not in ("", "fifo"):
             raise RequestError("the clauses are about the paper's channels: use --network fifo, or omit it")
         if is_whole(self.name) and (self.power_losses or self.outages):
-            raise RequestError(
-                "the clauses say nothing of what is not forced to a disk: omit --power-losses, --outages"
-            )
+            raise RequestError("the clauses say nothing of unforced writes: omit --power-losses, --outages")
 
 
 @dataclass(frozen=True)
