@@ -99,7 +99,7 @@ PROTOCOL = declare(__name__, state=state, nodes=1,
 
 DISK_PLAIN = json.loads("""
 {"fields": {"d": [1], "st": [0], "v": [0], "log": [[]]}, "network": {"in_flight": []},
- "budgets": {"timeouts": 0, "crashes": 1, "drops": 0, "duplicates": 0, "power_losses": 1, "heartbeats": 0,
+ "budgets": {"timeouts": 0, "crashes": 1, "drops": 0, "duplicates": 0, "power_losses": 1, "outages": 0, "heartbeats": 0,
   "a": 1, "b": 1},
  "ghosts": {"crashed": [false]},
  "disks": {"unforced": [1], "d_images": [[0, 1, 0, 0, 0]], "log_images": [[[], [], [], [], []]]}}""")
@@ -131,14 +131,14 @@ def on_follow(s: State, f: Node, l: Node) -> None:
     connect(s, f, l)
     send_to_leader(s, f, HI(n=1))
 PROTOCOL = declare(__name__, state=state, world="connections", elects=("vote",),
-    budgets={"crashes": 1, "losses": 1, "partitions": 1, "power_losses": 1, "elections": 2})
+    budgets={"crashes": 1, "losses": 1, "partitions": 1, "power_losses": 1, "outages": 0, "elections": 2})
 """
 
 VOTES_PLAIN = json.loads("""
 {"fields": {"role": [2, 1, 0], "leader": [null, 0, null], "vote": [1, 0, 0], "n": [0, 0, 0]},
  "network": {"link": [[0, 0, 0], [1, 0, 0], [0, 0, 0]],
    "to_leader": [[[], [], []], [[{"message": "HI", "n": 1}], [], []], [[], [], []]], "to_follower": [[], [], []]},
- "budgets": {"timeouts": 0, "crashes": 1, "losses": 1, "partitions": 1, "drops": 0, "duplicates": 0, "power_losses": 1,
+ "budgets": {"timeouts": 0, "crashes": 1, "losses": 1, "partitions": 1, "drops": 0, "duplicates": 0, "power_losses": 1, "outages": 0,
    "elections": 1},
  "ghosts": {"crashed": [false, false, false]},
  "disks": {"unforced": [1, 0, 0], "vote_images": [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]}}""")
