@@ -138,8 +138,8 @@ VOTES_PLAIN = json.loads("""
 {"fields": {"role": [2, 1, 0], "leader": [null, 0, null], "vote": [1, 0, 0], "n": [0, 0, 0]},
  "network": {"link": [[0, 0, 0], [1, 0, 0], [0, 0, 0]],
    "to_leader": [[[], [], []], [[{"message": "HI", "n": 1}], [], []], [[], [], []]], "to_follower": [[], [], []]},
- "budgets": {"timeouts": 0, "crashes": 1, "losses": 1, "partitions": 1, "drops": 0, "duplicates": 0, "power_losses": 1, "outages": 0,
-   "elections": 1},
+ "budgets": {"timeouts": 0, "crashes": 1, "losses": 1, "partitions": 1, "drops": 0, "duplicates": 0, "power_losses": 1,
+   "outages": 0, "elections": 1},
  "ghosts": {"crashed": [false, false, false]},
  "disks": {"unforced": [1, 0, 0], "vote_images": [[0, 1, 0, 0, 0], [0, 0, 0, 0, 0], [0, 0, 0, 0, 0]]}}""")
 
