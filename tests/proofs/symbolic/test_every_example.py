@@ -1,4 +1,4 @@
-"""Every example and every variant of it has an answer of `induct`, `bmc` and `--symbolic`, never an internal error."""
+"""Every example, with its first variant, has an answer of `induct`, `bmc` and `--symbolic`, never an internal error."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ EXAMPLES = sorted(Path(__file__).parents[3].joinpath("examples").glob("*.py"))
 
 @pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_z3_answers_of_every_variant(example: Path) -> None:
+def test_z3_answers(example: Path) -> None:
     """With the least room for messages and transactions, and one move of an induction: the rest is terms."""
     protocol = PROTOCOLS[str(example)]
     judged = [p for p in properties_of(str(example)) if p.default and p.of != TERMINAL]
-    for variant in ("", *list(protocol.variants)[:1]):
-        given: dict[str, Any] = {"variant": variant, "network": "", "channel": 1}
-        given |= {"txns": 1} if protocol.transactions else {}
-        report = Inductive(asked(str(example), most=1, limit=0.05, **given), {})
-        found = check(Model(report.outcome.question.configuration), judged, Bounds(1, query_seconds=1.0))
-        assert found.second.difference == "", variant
-        assert [len(report.as_json()["clauses"])] == [len(report.outcome.verdicts)], variant
-        assert all(report.parts()), variant
-        forget_terms()
+    variant = next(iter(protocol.variants), "")  # in which most of the protocol stands
+    given: dict[str, Any] = {"variant": variant, "network": "", "channel": 1}
+    given |= {"txns": 1} if protocol.transactions else {}
+    report = Inductive(asked(str(example), most=1, limit=0.05, **given), {})
+    found = check(Model(report.outcome.question.configuration), judged, Bounds(1, query_seconds=1.0))
+    assert found.second.difference == ""
+    assert [len(report.as_json()["clauses"])] == [len(report.outcome.verdicts)]
+    assert all(report.parts())
+    forget_terms()
