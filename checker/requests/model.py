@@ -29,7 +29,7 @@ else:
 # The fields of a configuration that a trace shares with the request that it answers: a run of `live` may give up once
 # more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
-BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS)
+BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS, "max_epoch", "channel")
 PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."
 Amount = Annotated[int, Meta(ge=0, le=15)]
 Transactions = Annotated[int, Meta(ge=0, le=7)]

@@ -153,6 +153,8 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
     for other, sentence in (
         (replace(given, nodes=3).as_json(), "for another configuration, with another nodes"),
         (replace(given, variant="").as_json(), "for another configuration, with another variant"),
+        (replace(given, max_epoch=9).as_json(), "for another configuration, with another max_epoch"),
+        (replace(given, channel=9).as_json(), "for another configuration, with another channel"),
         (replace(given, **vars(LOSSY)).as_json(), "for another configuration"),
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
         (Simulate(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
