@@ -40,18 +40,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # These files take longest, the longest first: begun early, they leave no core idle at the end.
 LONGEST = (
-    "test_variants.py", "test_second.py", "test_induct.py", "test_observers.py", "test_ample.py", "test_worlds.py",
-    "test_quorums.py", "test_refine.py", "test_bmc.py", "test_cli.py", "test_db19.py", "test_live.py",
-    "test_symbolic_world.py", "test_report_page.py", "test_prove.py", "test_tree.py", "test_judge.py",
-    "test_datagrams.py", "test_orbits.py", "test_reenactment.py", "test_simulate_command.py", "test_simulator.py",
-    "test_replay.py", "test_realise.py", "test_history_abstraction.py",
+    "test_variants.py", "test_every_example.py", "test_induct.py", "test_second.py", "test_refine.py", "test_check.py",
+    "test_joining.py", "test_worlds.py", "test_bmc.py", "test_zookeeper_log_files.py", "test_transcripts.py",
+    "test_narrowed.py", "test_paper_claims.py", "test_db19.py", "test_prove.py", "test_tla.py",
+    "test_zookeeper_matrix.py", "test_page_examples.py", "test_zookeeper_observer.py", "test_history_abstraction.py",
+    "test_datagrams.py", "test_scenarios.py", "test_starts.py", "test_second_opinion.py", "test_tree.py",
+    "test_same_states.py", "test_zookeeper_production.py", "test_cli.py", "test_commands.py", "test_of_a_set.py",
+    "test_symbolic_world.py", "test_stuttering.py", "test_small_protocols.py", "test_reenactment.py",
 )  # fmt: skip
 HERE = Path(__file__).parent
 CACHED = type(cache(len))
 # These start Java, which keeps two cores busy by itself: they are one worker's, one after the other, and begun first.
 ON_SPARK = (
     "test_distributed.py", "test_sweep.py", "test_judge_spark.py", "test_spark_audit.py", "test_spark_rough.py",
-    "test_sweep_remote.py", "test_session.py",
+    "test_session.py",
 )  # fmt: skip
 
 
