@@ -96,18 +96,21 @@ class Matrix:
     baseline: Path | None = None
 
 
-def default_file() -> Path:
-    """Return the path of the matrix in the current folder.
+def matrix_file(given: Path) -> Path:
+    """Return the path of a matrix: a file, or that in a folder.
 
     Raises:
-        MatrixError: there is none.
+        MatrixError: the folder has none.
     """
-    own, project = Path("zabcheck.toml"), Path("pyproject.toml")
+    if not given.is_dir():
+        return given
+    own, project = given / "zabcheck.toml", given / "pyproject.toml"
     if own.exists():
         return own
     if project.exists() and "zabcheck" in table_of(project).get("tool", {}):
         return project
-    raise MatrixError(f"there is no zabcheck.toml here, and no pyproject.toml with a table tool.zabcheck{EXAMPLE}")
+    where = "here" if given == Path() else f"in {given}"
+    raise MatrixError(f"there is no zabcheck.toml {where}, and no pyproject.toml with a table tool.zabcheck{EXAMPLE}")
 
 
 def read_matrix(path: Path) -> Matrix:

@@ -24,6 +24,7 @@ class CheckRequest(OutcomesRequest):
 
     Examples:
       zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
+      zabcheck check course                    the same in another folder
       zabcheck check --only joins --only agrees
       zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
       zabcheck check --github --changed-since origin/main
@@ -32,7 +33,7 @@ class CheckRequest(OutcomesRequest):
     kind: ClassVar[str] = "check"
     command: ClassVar[bool] = True
 
-    file: Annotated[File | None, Option(place="read", argument=True, metavar="[FILE]")] = None
+    file: Annotated[File | None, Option(place="read any", argument=True, metavar="[FILE]")] = None
     only: Annotated[Words, Option("Run only this check (repeatable).", metavar="NAME")] = ()
     changed_since: Annotated[
         str | None,
@@ -43,11 +44,11 @@ class CheckRequest(OutcomesRequest):
 
     def answer(self, watch: Watch = QUIET) -> Checked:
         from checker.ci.changed import changed_lines
-        from checker.ci.configuration import default_file, read_matrix
+        from checker.ci.configuration import matrix_file, read_matrix
         from checker.ci.selection import chosen, result_of
 
         self.check_folders()
-        matrix = read_matrix(default_file() if self.file is None else Path(self.file))
+        matrix = read_matrix(matrix_file(Path(self.file or "")))
         left = chosen(matrix, names_in(self.only), self.changed_since)
         since = changed_lines(matrix, self.changed_since) if self.changed_since is not None else {}
         found = result_of(matrix, left, datetime.datetime.now(datetime.UTC).date())

@@ -352,7 +352,7 @@ def test_what_there_is_not_is_refused(gate: Gate) -> None:
     assert "no pyproject.toml with a table tool.zabcheck" in gate(None).stderr
     assert "pyproject.toml has no table tool.zabcheck" in gate(None, "pyproject.toml").stderr
     assert "cannot read none.toml" in gate(None, "none.toml").stderr
-    assert "cannot read ." in gate(None, ".").stderr
+    assert "there is no zabcheck.toml here" in gate(None, ".").stderr
     Path("zabcheck.toml").write_bytes(b"\xff\xfe")
     assert "it is not UTF-8" in gate(None).stderr
     assert "there is no check 'tcp'; did you mean tpc?" in gate(one(), "--only", "tcp").stderr
