@@ -32,7 +32,7 @@ def main() -> None:
     settings = tomllib.loads((HERE / "pipeline.toml").read_text(encoding="utf-8"))
     where = settings["where"]
     where = where if "://" in where else str((HERE / where).absolute())
-    with session(settings["master"]) as spark:
+    with session(settings["master"], brief=True) as spark:  # the work is Python's
         rates = run(spark, where, settings["grid"], settings["events"])
     files = plot(rates, HERE / "plots")
     broken = sum(row["violated"] for row in rates)

@@ -62,11 +62,13 @@ def refusing() -> Iterator[None]:
 
 
 @contextmanager
-def session(master: str = "") -> Iterator[SparkSession]:
+def session(master: str = "", *, brief: bool = False) -> Iterator[SparkSession]:
     """Open a session, or use the one of this process or of spark-submit, which stays as it is.
 
     Args:
         master: where it runs; if empty, the present session, or all cores of this machine.
+        brief: Java compiles quickly rather than well, in a session that is made on this machine: for work that takes
+            under a minute, or is Python's, as a sweep.
 
     Raises:
         RequestError: there can be none.
@@ -74,7 +76,7 @@ def session(master: str = "") -> Iterator[SparkSession]:
     from traces.spark import session as sessions
 
     shown = {"spark.ui.enabled": "true", "spark.ui.showConsoleProgress": "true"}
-    with refusing(), sessions.session(master, conf=shown) as spark:
+    with refusing(), sessions.session(master, brief=brief, conf=shown) as spark:
         yield spark
 
 
