@@ -16,31 +16,26 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Field, Fields, MessageType, Node, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives, send, step,
+    Each, Fields, MessageType, Node, Range, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives, send, step,
     stored,
 )  # fmt: skip
+
+Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
+Known = Annotated[set[int], lambda size: SetOf(size.txns)]
+Sender = Annotated[int, Range(0, lambda size: size.txns - 1)]
 
 
 class PUT(MessageType):
     txn: Txn
-    needs: Annotated[set[int], lambda size: SetOf(size.txns)]
+    needs: Known
 
 
 class State(Fields):
-    count: Each[Node, int]
-    known: Each[Node, set[int]]
-    held: Each[Node, Each[int, Txn]]
-    needs: Each[Node, Each[int, set[int]]]
+    count: Each[Node, Count] = stored("transactions that it has broadcast")
+    known: Each[Node, Known] = stored("what it has broadcast or delivered (index = value - 1)")
+    held: Each[Node, Each[Sender, Txn]] = stored("what it has received and not delivered; value 0: nothing")
+    needs: Each[Node, Each[Sender, Known]] = stored("what must be delivered before that")
     TXNS: int
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("count", size.count, "transactions that it has broadcast"),
-        stored("known", SetOf(size.txns), "what it has broadcast or delivered (index = value - 1)"),
-        stored("held", size.txn, "what it has received and not delivered; value 0: nothing", size.txns),
-        stored("needs", SetOf(size.txns), "what must be delivered before that", size.txns),
-    ]
 
 
 def epochs(size: Size) -> int:
@@ -97,7 +92,6 @@ def always_ready(s: State, p: Node, k: int) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     transactions=True,
     epochs=epochs,
     flight=lambda size: size.txns * size.nodes,

@@ -11,11 +11,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Field, Fields, Int, MessageType, Node, Range, Seq, SeqOf, Size, Variant, action, broken, declare, ghost,
-    observation, receives, safety, send, stored,
+    AtMost, Each, Fields, MessageType, Node, Range, SeqOf, Variant, action, broken, declare, ghost, observation,
+    receives, safety, send, stored,
 )  # fmt: skip
 
 Place = Annotated[int, Range(0, lambda size: size.puts)]
+Stored = Annotated[SeqOf[Place], AtMost(lambda size: size.puts, "--puts")]
 
 
 class UPDATE(MessageType):
@@ -28,27 +29,10 @@ class ACK(MessageType):
 
 
 class State(Fields):
-    stored: Each[Node, SeqOf[int]]
-    acked: Each[Node, int]
-    answered: SeqOf[int]
-    written: SeqOf[int]
-
-
-def log(size: Size) -> Seq:
-    return Seq(Int(0, size.puts), size.puts, "--puts")
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("stored", log(size), "the updates it has, in order"),
-        stored("acked", Int(0, size.puts), "how many of them it knows to be at the tail"),
-        ghost("answered", log(size), "what was read of the last update, read by read"),
-        ghost(
-            "written",
-            log(size),
-            "the updates that clients know to be done",
-        ),
-    ]
+    acked: Each[Node, Place] = stored("how many of them it knows to be at the tail")
+    answered: Stored = ghost("what was read of the last update, read by read")
+    written: Stored = ghost("the updates that clients know to be done")
+    stored: Each[Node, Stored] = stored("the updates it has, in order")
 
 
 def is_head(s: State, p: Node) -> bool:
@@ -143,7 +127,6 @@ def anyone(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"puts": 2, "reads": 2},
     network="ordered",
     variants=[Variant("anywhere", "any process answers a read", {"may_read": anyone})],

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn,
-    Variant, abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step,
-    receives, send, stored,
+    NOBODY, AtMost, Each, Epoch, Fields, MessageType, Node, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept,
+    action, choose, declare, end_leadership, environment, environment_step, receives, send, stored,
 )  # fmt: skip
 
 Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
@@ -33,33 +32,19 @@ class DONE(MessageType):
 
 
 class State(Fields):
-    removed: set[Node]
-    configuration: int
-    epoch: Each[Node, int]
-    member: Each[Node, bool]
-    previous: Each[Node, Node]
-    following: Each[Node, Node]
-    log: Each[Node, SeqOf[Txn]]
-    done: Each[Node, int]
+    removed: set[Node] = environment("of the master: whom it has removed")
+    configuration: Annotated[int, Range(0, lambda size: size.removals)] = environment("how often it has")
+    epoch: Each[Node, Epoch] = stored("the latest configuration that it has learned of")
+    member: Each[Node, bool] = stored("it is of that configuration")
+    previous: Each[Node, Node] = stored("who is before it there; nobody: it is the head")
+    following: Each[Node, Node] = stored("who is behind it; nobody: it is the tail")
+    log: Each[Node, Annotated[SeqOf[Txn], AtMost(lambda size: size.txns, "--txns")]] = stored("the updates it has")
+    done: Each[Node, Length] = stored("how many of them it knows to be done, and has delivered")
     TXNS: int
 
 
 def epochs(size: Size) -> int:
     return 1 + size.removals
-
-
-def state(size: Size) -> list[Field]:
-    length = Int(0, size.txns, "--txns")
-    return [
-        environment("removed", Processes(size.nodes), "of the master: whom it has removed"),
-        environment("configuration", Int(0, size.removals), "how often it has"),
-        stored("epoch", size.epoch, "the latest configuration that it has learned of"),
-        stored("member", Bool(), "it is of that configuration"),
-        stored("previous", NodeId.of(size.nodes), "who is before it there; nobody: it is the head"),
-        stored("following", NodeId.of(size.nodes), "who is behind it; nobody: it is the tail"),
-        stored("log", Seq(size.txn, size.txns, "--txns"), "the updates it has"),
-        stored("done", length, "how many of them it knows to be done, and has delivered"),
-    ]
 
 
 # --- the master -----------------------------------------------------------------------------------
@@ -190,7 +175,6 @@ def drop_undone(s: State, p: Node) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"removals": 2},
     network="fifo",
     transactions=True,

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, MessageType, Node, NodeId, Size, Variant, action, broken, declare, lease, only,
-    processes, receives, safety, send, volatile,
+    NOBODY, Each, Fields, MessageType, Node, Variant, action, broken, declare, lease, only, processes, receives, safety,
+    send, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -31,19 +31,11 @@ class ANSWER(MessageType):
 
 
 class State(Fields):
-    holder: Each[Server, Client]
+    holder: Each[Server, Client] = lease("whom it has promised to serve", PROMISE)
+    waits: Each[Client, bool] = volatile("it has asked")
+    holds: Each[Client, bool] = lease("it is served, and nobody else", LENGTH)
     holder_left: Each[Server, int]
-    waits: Each[Client, bool]
-    holds: Each[Client, bool]
     holds_left: Each[Client, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        lease("holder", NodeId.of(size.nodes, "client"), PROMISE, "whom it has promised to serve", of="server"),
-        volatile("waits", Bool(), "it has asked", of="client"),
-        lease("holds", Bool(), LENGTH, "it is served, and nobody else", of="client"),
-    ]
 
 
 def may_ask(s: State, p: Client) -> bool:
@@ -98,7 +90,6 @@ def from_now(s: State, p: Client) -> None:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    state=state,
     budgets={"drift": 1},
     drift="drift",
     variants=[Variant("late", "a lease counts from when it is granted", {"begin": from_now})],

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Range, Seq, SeqOf, Size, Variant, action,
-    broken, declare, fires, ghost, observation, only, receives, safety, send, stored, timer, volatile,
+    NOBODY, AtMost, Each, Fields, MessageType, Node, OneOf, Range, SeqOf, Variant, action, broken, declare, fires,
+    ghost, observation, only, receives, safety, send, stored, timer, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -22,7 +22,8 @@ Store = NewType("Store", Node)
 
 FREE, WAITING, HOLDING = range(3)
 
-Number = Annotated[int, Range(0, lambda size: size.acquires)]
+Number = Annotated[int, Range(0, lambda size: size.acquires, "--acquires")]
+Writes = Annotated[SeqOf[Number], AtMost(lambda size: size.writes)]
 
 
 class ACQUIRE(MessageType): ...
@@ -41,26 +42,13 @@ class WRITE(MessageType):
 
 
 class State(Fields):
-    holder: Each[Server, Client]
-    lease: Each[Server, bool]
-    last: Each[Server, int]
-    fence: Each[Store, int]
-    mode: Each[Client, int]
-    number: Each[Client, int]
-    writes: SeqOf[int]
-
-
-def state(size: Size) -> list[Field]:
-    number = Int(0, size.acquires, "--acquires")
-    return [
-        stored("holder", NodeId.of(size.nodes, "client"), "who has the lock", of="server"),
-        timer("lease", "the holder has not been heard of for too long, if it fires", of="server"),
-        stored("last", number, "the number of the last grant", of="server"),
-        stored("fence", number, "the largest number it has seen", of="store"),
-        volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of its request", of="client"),
-        volatile("number", number, "of its grant", of="client"),
-        ghost("writes", Seq(number, size.writes), "the numbers of the writes taken, in order"),
-    ]
+    holder: Each[Server, Client] = stored("who has the lock")
+    lease: Each[Server, bool] = timer("the holder has not been heard of for too long, if it fires")
+    last: Each[Server, Number] = stored("the number of the last grant")
+    fence: Each[Store, Number] = stored("the largest number it has seen")
+    mode: Each[Client, Annotated[int, OneOf("FREE", "WAITING", "HOLDING")]] = volatile("of its request")
+    number: Each[Client, Number] = volatile("of its grant")
+    writes: Writes = ghost("the numbers of the writes taken, in order")
 
 
 @action(when=lambda s, p: s.mode[p] == FREE, budget="acquires")
@@ -152,7 +140,6 @@ def anything(s: State, p: Store, number: int) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1, "store": 1},
-    state=state,
     budgets={"acquires": 2, "expiries": 1, "writes": 3},
     variants=[Variant("unfenced", "the store takes every write", {"accepts": anything})],
 )

@@ -10,10 +10,14 @@ A process calls one other at a time, in any order, but everyone before anyone ag
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Size, Variant, action, any_of,
-    declare, ghost, observation, progress, receives, safety, send, stored,
+    NOBODY, Each, Fields, MessageType, Node, Range, Variant, action, any_of, declare, ghost, observation, progress,
+    receives, safety, send, stored,
 )  # fmt: skip
+
+Told = Annotated[int, Range(0, lambda size: size.fanout)]
 
 
 class CALL(MessageType):
@@ -25,26 +29,14 @@ class ANSWER(MessageType):
 
 
 class State(Fields):
-    knows: Each[Node, bool]
-    calling: Each[Node, bool]
-    told: Each[Node, int]
-    uncalled: Each[Node, set[Node]]
-    origin: Node
-    learned: set[Node]
+    knows: Each[Node, bool] = stored("it has heard the rumor")
+    calling: Each[Node, bool] = stored("it waits for an answer")
+    told: Each[Node, Told] = stored("how often it has told the rumor by itself")
+    uncalled: Each[Node, set[Node]] = stored("whom it has not called in this round")
+    origin: Node = ghost("who began")
+    learned: set[Node] = ghost("who has learned the rumor")
     FANOUT: int
     rumors_left: int
-
-
-def state(size: Size) -> list[Field]:
-    everyone = Processes(size.nodes)
-    return [
-        stored("knows", Bool(), "it has heard the rumor"),
-        stored("calling", Bool(), "it waits for an answer"),
-        stored("told", Int(0, size.fanout), "how often it has told the rumor by itself"),
-        stored("uncalled", everyone, "whom it has not called in this round"),
-        ghost("origin", NodeId.of(size.nodes), "who began"),
-        ghost("learned", everyone, "who has learned the rumor"),
-    ]
 
 
 def begin_round(s: State, p: Node) -> None:
@@ -141,7 +133,6 @@ def always_yes(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"rumors": 1, "fanout": 1},
     variants=[
         Variant("push-only", "who does not know the rumor does not call", {"wants": only_push}),

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NODE, Bool, Each, Epoch, Field, Fields, History, Int, MessageType, Node, Processes, Range, Role, SeqOf, Size, Txn,
-    Variant, abcast, abdeliver, accept, action, declare, end_pass, establish, forget, is_quorum, receives, send, step,
-    stored, volatile,
+    Each, Epoch, Fields, History, MessageType, Node, Range, Size, Txn, Variant, abcast, abdeliver, accept, action,
+    declare, end_pass, establish, forget, is_quorum, receives, send, step, stored, volatile,
 )  # fmt: skip
 
+Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
 Length = Annotated[int, Range(0, lambda size: size.log, "--txns")]
 
 
@@ -56,51 +56,27 @@ class COMMIT(MessageType):
 
 
 class State(Fields):
-    promised: Each[Node, int]
-    current: Each[Node, int]
-    log: Each[Node, SeqOf[Txn]]
-    delivered_length: Each[Node, int]
-    heard_epoch: Each[Node, Each[Node, int]]
-    heard: Each[Node, Each[Node, int]]
-    epoch: Each[Node, int]
-    supporters: Each[Node, set[Node]]
-    best: Each[Node, SeqOf[Txn]]
-    best_epoch: Each[Node, int]
-    leads: Each[Node, bool]
-    ready: Each[Node, bool]
-    informed: Each[Node, set[Node]]
-    committed: Each[Node, int]
-    count: Each[Node, int]
+    promised: Each[Node, Epoch] = stored("the latest epoch that it promised")
+    current: Each[Node, Epoch] = stored("the latest epoch whose log it accepted")
+    log: Each[Node, History] = stored("its log")
+    delivered_length: Each[Node, Length] = volatile("how much of it it has delivered in this epoch")
+    heard_epoch: Each[Node, Each[Node, Epoch]] = volatile("the epoch of what a process acknowledged last")
+    heard: Each[Node, Each[Node, Length]] = volatile("how much of that epoch's log it acknowledged")
+    epoch: Each[Node, Epoch] = volatile("the epoch that it leads, or would; 0: none")
+    supporters: Each[Node, set[Node]] = volatile("who has promised it, until it has a quorum")
+    best: Each[Node, History] = volatile("the log of the latest of them")
+    best_epoch: Each[Node, Epoch] = volatile("its epoch")
+    leads: Each[Node, bool] = volatile("a quorum has promised")
+    ready: Each[Node, bool] = volatile("a quorum has its log")
+    informed: Each[Node, set[Node]] = volatile("to whom it has sent NEWLEADER")
+    committed: Each[Node, Length] = volatile("how much of its log it has committed")
+    count: Each[Node, Count] = volatile("transactions that it has broadcast in its epoch")
     EPOCHS: int
 
 
 def epochs(size: Size) -> int:
     """Each takeover may begin one."""
     return max(1, size.takeovers)
-
-
-def state(size: Size) -> list[Field]:
-    log = size.history
-    length = Int(0, log.capacity, "--txns")
-    return [
-        stored("promised", size.epoch, "the latest epoch that it promised"),
-        stored("current", size.epoch, "the latest epoch whose log it accepted"),
-        stored("log", log, "its log"),
-        volatile("delivered_length", length, "how much of it it has delivered in this epoch"),
-        # who acknowledged how much of the log of which epoch, as far as it knows
-        Field("heard_epoch", size.epoch, Role.VOLATILE, (NODE, NODE), "the epoch of what a process acknowledged last"),
-        Field("heard", length, Role.VOLATILE, (NODE, NODE), "how much of that epoch's log it acknowledged"),
-        # of a leader
-        volatile("epoch", size.epoch, "the epoch that it leads, or would; 0: none"),
-        volatile("supporters", Processes(size.nodes), "who has promised it, until it has a quorum"),
-        volatile("best", log, "the log of the latest of them"),
-        volatile("best_epoch", size.epoch, "its epoch"),
-        volatile("leads", Bool(), "a quorum has promised"),
-        volatile("ready", Bool(), "a quorum has its log"),
-        volatile("informed", Processes(size.nodes), "to whom it has sent NEWLEADER"),
-        volatile("committed", length, "how much of its log it has committed"),
-        volatile("count", size.count, "transactions that it has broadcast in its epoch"),
-    ]
 
 
 # --- taking over -----------------------------------------------------------------------------------
@@ -331,7 +307,6 @@ def counts_any_epoch(s: State, p: Node, q: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"takeovers": 1, "crashes": 0},
     network="fifo",
     transactions=True,

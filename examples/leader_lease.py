@@ -11,42 +11,32 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Size, Variant, action, broken,
-    declare, environment, environment_step, is_quorum, receives, safety, send, stored, volatile,
+    NOBODY, Each, Fields, MessageType, Node, Range, Variant, action, broken, declare, environment, environment_step,
+    is_quorum, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 LEASE = 2
-TimeNumber = Annotated[int, Range(0, lambda size: size.ticks)]
+
+Until = Annotated[int, Range(0, lambda size: size.ticks + LEASE, "--ticks")]
+Time = Annotated[int, Range(0, lambda size: size.ticks)]
 
 
 class ASK(MessageType):
-    asked_at: TimeNumber
+    asked_at: Time
 
 
 class GRANT(MessageType):
-    asked_at: TimeNumber
+    asked_at: Time
 
 
 class State(Fields):
-    now: int
-    promised_to: Each[Node, Node]
-    promised_until: Each[Node, int]
-    asked_at: Each[Node, int]
-    granted: Each[Node, set[Node]]
-    lease: Each[Node, int]
+    now: Time = environment("what every clock shows")
+    promised_to: Each[Node, Node] = stored("whom it follows")
+    promised_until: Each[Node, Until] = stored("and until when")
+    asked_at: Each[Node, Until] = volatile("when it asked for its lease")
+    granted: Each[Node, set[Node]] = volatile("who has granted it")
+    lease: Each[Node, Until] = volatile("it leads before this moment")
     TICKS: int
-
-
-def state(size: Size) -> list[Field]:
-    time = Int(0, size.ticks + LEASE, "--ticks")
-    return [
-        environment("now", Int(0, size.ticks), "what every clock shows"),
-        stored("promised_to", NodeId.of(size.nodes), "whom it follows"),
-        stored("promised_until", time, "and until when"),
-        volatile("asked_at", time, "when it asked for its lease"),
-        volatile("granted", Processes(size.nodes), "who has granted it"),
-        volatile("lease", time, "it leads before this moment"),
-    ]
 
 
 @environment_step(when=lambda s: s.now < s.TICKS, budget="ticks")
@@ -110,7 +100,6 @@ def from_now(s: State, p: Node) -> int:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"ticks": 3, "asks": 2},
     variants=[Variant("late", "a lease counts from when it is granted", {"lease_from": from_now})],
 )

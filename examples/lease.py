@@ -11,14 +11,16 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, Range, Size, Variant, action, broken, declare,
-    environment, environment_step, only, processes, receives, safety, send, stored, volatile,
+    NOBODY, Each, Fields, MessageType, Node, Range, Variant, action, broken, declare, environment, environment_step,
+    only, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
 
 LEASE = 2
+
+Time = Annotated[int, Range(0, lambda size: size.ticks + LEASE, "--ticks")]
 AskedAt = Annotated[int, Range(0, lambda size: size.ticks)]
 
 
@@ -31,23 +33,12 @@ class GRANT(MessageType):
 
 
 class State(Fields):
-    now: int
-    holder: Each[Server, Client]
-    until: Each[Server, int]
-    asked_at: Each[Client, int]
-    lease: Each[Client, int]
+    now: AskedAt = environment("what every clock shows")
+    holder: Each[Server, Client] = stored("whom it has promised to serve")
+    until: Each[Server, Time] = stored("and until when")
+    asked_at: Each[Client, Time] = volatile("when it asked for its lease")
+    lease: Each[Client, Time] = volatile("it is served before this moment")
     TICKS: int
-
-
-def state(size: Size) -> list[Field]:
-    time = Int(0, size.ticks + LEASE, "--ticks")
-    return [
-        environment("now", Int(0, size.ticks), "what every clock shows"),
-        stored("holder", NodeId.of(size.nodes, "client"), "whom it has promised to serve", of="server"),
-        stored("until", time, "and until when", of="server"),
-        volatile("asked_at", time, "when it asked for its lease", of="client"),
-        volatile("lease", time, "it is served before this moment", of="client"),
-    ]
 
 
 @environment_step(when=lambda s: s.now < s.TICKS, budget="ticks")
@@ -102,7 +93,6 @@ def from_now(s: State, p: Client) -> int:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    state=state,
     budgets={"ticks": 3, "asks": 2},
     variants=[Variant("late", "a lease counts from when it is granted", {"lease_from": from_now})],
 )

@@ -16,10 +16,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Bool, Each, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn, Variant, abcast,
-    abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored,
-    volatile,
+    AtMost, Each, Fields, Int, MessageType, Node, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept, action,
+    declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored, volatile,
 )  # fmt: skip
+
+
+def epochs(size: Size) -> int:
+    return size.nodes * max(1, size.campaigns)
 
 
 def ballots(size: Size) -> Int:
@@ -27,11 +30,10 @@ def ballots(size: Size) -> Int:
     return Int(0, epochs(size), "--campaigns")
 
 
-def epochs(size: Size) -> int:
-    return size.nodes * max(1, size.campaigns)
-
-
+Log = Annotated[SeqOf[Txn], AtMost(lambda size: size.txns, "--txns")]
+Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
 Ballot = Annotated[int, ballots]
+AcceptedIn = Annotated[SeqOf[Ballot], AtMost(lambda size: size.txns, "--txns")]
 Slot = Annotated[int, Range(0, lambda size: max(0, size.txns - 1), "--txns")]
 
 
@@ -41,8 +43,8 @@ class PREPARE(MessageType):
 
 class PROMISE(MessageType):
     ballot: Ballot
-    log: Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
-    accepted_in: Annotated[SeqOf[int], lambda size: Seq(ballots(size), size.txns, "--txns")]
+    log: Log
+    accepted_in: AcceptedIn
 
 
 class ACCEPT(MessageType):
@@ -62,44 +64,24 @@ class CHOSEN(MessageType):
 
 
 class State(Fields):
-    promised: Each[Node, int]
-    promised_to: Each[Node, Node]
-    log: Each[Node, SeqOf[Txn]]
-    accepted_in: Each[Node, SeqOf[int]]
-    ballot: Each[Node, int]
-    leads: Each[Node, bool]
-    supporters: Each[Node, set[Node]]
-    best: Each[Node, SeqOf[Txn]]
-    best_in: Each[Node, SeqOf[int]]
-    count: Each[Node, int]
-    acks: Each[Node, Each[int, set[Node]]]
-    learned: Each[Node, Each[int, Txn]]
-    executed: Each[Node, int]
+    # of an acceptor
+    promised: Each[Node, Ballot] = stored("the highest ballot it has promised")
+    promised_to: Each[Node, Node] = stored("to whom")
+    log: Each[Node, Log] = stored("what it has accepted last, slot by slot; value 0: nothing")
+    accepted_in: Each[Node, AcceptedIn] = stored("in which ballot")
+    # of a proposer
+    ballot: Each[Node, Ballot] = volatile("its ballot; 0: it has none")
+    leads: Each[Node, bool] = volatile("a quorum has promised its ballot")
+    supporters: Each[Node, set[Node]] = volatile("who has promised it, until it leads")
+    best: Each[Node, Log] = volatile("of what they accepted, the values of the highest ballots")
+    best_in: Each[Node, AcceptedIn] = volatile("those ballots")
+    count: Each[Node, Count] = volatile("transactions that it has broadcast in its ballot")
+    acks: Each[Node, Each[Slot, set[Node]]] = volatile("who has accepted its proposal for a slot, until it is chosen")
+    # of a learner
+    learned: Each[Node, Each[Slot, Txn]] = volatile("what is chosen, slot by slot; value 0: it does not know")
+    executed: Each[Node, Count] = volatile("how many slots it has delivered")
     CAMPAIGNS: int
     TXNS: int
-
-
-def state(size: Size) -> list[Field]:
-    slots, ballot = size.txns, ballots(size)
-    log = Seq(size.txn, slots, "--txns")
-    return [
-        # of an acceptor
-        stored("promised", ballot, "the highest ballot it has promised"),
-        stored("promised_to", NodeId.of(size.nodes), "to whom"),
-        stored("log", log, "what it has accepted last, slot by slot; value 0: nothing"),
-        stored("accepted_in", Seq(ballot, slots, "--txns"), "in which ballot"),
-        # of a proposer
-        volatile("ballot", ballot, "its ballot; 0: it has none"),
-        volatile("leads", Bool(), "a quorum has promised its ballot"),
-        volatile("supporters", Processes(size.nodes), "who has promised it, until it leads"),
-        volatile("best", log, "of what they accepted, the values of the highest ballots"),
-        volatile("best_in", Seq(ballot, slots, "--txns"), "those ballots"),
-        volatile("count", size.count, "transactions that it has broadcast in its ballot"),
-        volatile("acks", Processes(size.nodes), "who has accepted its proposal for a slot, until it is chosen", slots),
-        # of a learner
-        volatile("learned", size.txn, "what is chosen, slot by slot; value 0: it does not know", slots),
-        volatile("executed", size.count, "how many slots it has delivered"),
-    ]
 
 
 # --- Phase 1: a proposer asks for a ballot ---------------------------------------------------------
@@ -314,7 +296,6 @@ def ballot_is_round(s: State, p: Node, round: int) -> int:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"campaigns": 3, "crashes": 0},
     network="fifo",
     transactions=True,

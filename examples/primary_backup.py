@@ -16,11 +16,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, Processes, Range, Seq, SeqOf, Size, Txn,
-    Variant, abcast, abdeliver, accept, action, choose, declare, end_leadership, environment, environment_step,
-    receives, send, stored,
+    NOBODY, AtMost, Each, Epoch, Fields, MessageType, Node, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept,
+    action, choose, declare, end_leadership, environment, environment_step, receives, send, stored,
 )  # fmt: skip
 
+Log = Annotated[SeqOf[Txn], AtMost(lambda size: size.txns, "--txns")]
+Slot = Annotated[int, Range(0, lambda size: size.txns - 1)]
 Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
 
 
@@ -43,45 +44,27 @@ class SAFE(MessageType):
 class FLUSH(MessageType):
     view: Epoch
     last: Epoch
-    log: Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
+    log: Log
 
 
 class State(Fields):
-    removed: set[Node]
-    views: int
-    view: Each[Node, int]
-    next_view: Each[Node, int]
-    members: Each[Node, set[Node]]
-    primary: Each[Node, Node]
-    log: Each[Node, SeqOf[Txn]]
-    delivered_length: Each[Node, int]
-    acks: Each[Node, Each[int, set[Node]]]
-    flushed: Each[Node, set[Node]]
-    best: Each[Node, SeqOf[Txn]]
-    best_view: Each[Node, int]
+    removed: set[Node] = environment("of the membership service: whom it has removed")
+    views: Annotated[int, Range(0, lambda size: size.removals)] = environment("how often it has")
+    view: Each[Node, Epoch] = stored("the view that it is in")
+    next_view: Each[Node, Epoch] = stored("the latest view that it has heard of: it flushes until it is in it")
+    members: Each[Node, set[Node]] = stored("who is of that view; nobody: not p itself")
+    primary: Each[Node, Node] = stored("its primary")
+    log: Each[Node, Log] = stored("what it has")
+    delivered_length: Each[Node, Length] = stored("how much of it it has delivered")
+    acks: Each[Node, Each[Slot, set[Node]]] = stored("of a primary: who has its log up to a place")
+    flushed: Each[Node, set[Node]] = stored("who has sent what it has, for the next view")
+    best: Each[Node, Log] = stored("the most that one of them has")
+    best_view: Each[Node, Epoch] = stored("and in which view it was")
     TXNS: int
 
 
 def epochs(size: Size) -> int:
     return 1 + size.removals
-
-
-def state(size: Size) -> list[Field]:
-    log, length = Seq(size.txn, size.txns, "--txns"), Int(0, size.txns, "--txns")
-    return [
-        environment("removed", Processes(size.nodes), "of the membership service: whom it has removed"),
-        environment("views", Int(0, size.removals), "how often it has"),
-        stored("view", size.epoch, "the view that it is in"),
-        stored("next_view", size.epoch, "the latest view that it has heard of: it flushes until it is in it"),
-        stored("members", Processes(size.nodes), "who is of that view; nobody: not p itself"),
-        stored("primary", NodeId.of(size.nodes), "its primary"),
-        stored("log", log, "what it has"),
-        stored("delivered_length", length, "how much of it it has delivered"),
-        stored("acks", Processes(size.nodes), "of a primary: who has its log up to a place", size.txns),
-        stored("flushed", Processes(size.nodes), "who has sent what it has, for the next view"),
-        stored("best", log, "the most that one of them has"),
-        stored("best_view", size.epoch, "and in which view it was"),
-    ]
 
 
 # --- membership -----------------------------------------------------------------------------------
@@ -276,7 +259,6 @@ def has_delivered_all(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"removals": 1},
     network="fifo",
     transactions=True,

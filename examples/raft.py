@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Epoch, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Seq, SeqOf, Size,
-    Start, Txn, Variant, abcast, abdeliver, accept, action, broken, declare, end_leadership, end_pass, forget, ghost,
-    is_quorum, observation, receives, safety, send, stored, volatile,
+    NOBODY, AtMost, Each, Epoch, Fields, MessageType, Node, OneOf, Range, SeqOf, Size, Start, Txn, Variant, abcast,
+    abdeliver, accept, action, broken, declare, end_leadership, end_pass, forget, ghost, is_quorum, observation,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
@@ -32,6 +32,8 @@ def places(size: Size) -> int:
     return size.txns + epochs(size)
 
 
+Log = Annotated[SeqOf[Txn], AtMost(places, "--txns")]
+Slot = Annotated[int, Range(0, lambda size: places(size) - 1)]
 Length = Annotated[int, Range(0, places, "--txns")]
 
 
@@ -62,34 +64,18 @@ class APPENDED(MessageType):
 
 
 class State(Fields):
-    term: Each[Node, int]
-    voted_for: Each[Node, Node]
-    log: Each[Node, SeqOf[Txn]]
-    role: Each[Node, int]
-    votes: Each[Node, set[Node]]
-    acks: Each[Node, Each[int, set[Node]]]
-    committed: Each[Node, int]
-    led: Each[int, set[Node]]
-    chosen: Each[int, int]
-    chosen_in: Each[int, int]
+    term: Each[Node, Epoch] = stored("the latest term it has seen (currentTerm)")
+    voted_for: Each[Node, Node] = stored("whom it voted for in this term")
+    log: Each[Node, Log] = stored("its log; value 0: an entry that is no transaction")
+    role: Each[Node, Annotated[int, OneOf("FOLLOWER", "CANDIDATE", "LEADER")]] = volatile("what it is")
+    votes: Each[Node, set[Node]] = volatile("who has voted for it in this term")
+    acks: Each[Node, Each[Slot, set[Node]]] = volatile("of a leader: who has its log up to an entry")
+    committed: Each[Node, Length] = volatile("how many entries it knows to be committed (commitIndex)")
+    led: Each[Annotated[int, Range(0, epochs)], set[Node]] = ghost("who has led in a term")
+    chosen: Each[Slot, Epoch] = ghost("the term of the entry first committed at a place; 0: none")
+    chosen_in: Each[Slot, Epoch] = ghost("and the term of the leader that did")
     TXNS: int
     ELECTIONS: int
-
-
-def state(size: Size) -> list[Field]:
-    length = Int(0, places(size), "--txns")
-    return [
-        stored("term", size.epoch, "the latest term it has seen (currentTerm)"),
-        stored("voted_for", NodeId.of(size.nodes), "whom it voted for in this term"),
-        stored("log", Seq(size.txn, places(size), "--txns"), "its log; value 0: an entry that is no transaction"),
-        volatile("role", OneOf("FOLLOWER", "CANDIDATE", "LEADER"), "what it is"),
-        volatile("votes", Processes(size.nodes), "who has voted for it in this term"),
-        volatile("acks", Processes(size.nodes), "of a leader: who has its log up to an entry", places(size)),
-        volatile("committed", length, "how many entries it knows to be committed, and has delivered (commitIndex)"),
-        ghost("led", Processes(size.nodes), "who has led in a term", epochs(size) + 1),
-        ghost("chosen", size.epoch, "the term of the entry first committed at a place; 0: none", places(size)),
-        ghost("chosen_in", size.epoch, "and the term of the leader that did", places(size)),
-    ]
 
 
 # --- election -------------------------------------------------------------------------------------
@@ -431,7 +417,6 @@ def forget_vote(s: State, p: Node) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"elections": 2, "crashes": 0},
     network="fifo",
     transactions=True,

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Size, Variant, action, broken,
-    declare, forget, ghost, is_quorum, observation, receives, safety, send, stored, volatile,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, Variant, action, broken, declare, forget, ghost, is_quorum,
+    observation, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 FOLLOWER, CANDIDATE, LEADER = range(3)
 
-Term = Annotated[int, Range(0, lambda size: size.elections)]
+Term = Annotated[int, Range(0, lambda size: size.elections, "--elections")]
 
 
 class REQUEST_VOTE(MessageType):
@@ -33,23 +33,12 @@ class HEARTBEAT(MessageType):
 
 
 class State(Fields):
-    term: Each[Node, int]
-    voted_for: Each[Node, Node]
-    role: Each[Node, int]
-    votes: Each[Node, set[Node]]
-    led: Each[int, set[Node]]
+    term: Each[Node, Term] = stored("the latest term it has seen (currentTerm)")
+    voted_for: Each[Node, Node] = stored("whom it voted for in this term")
+    role: Each[Node, Annotated[int, OneOf("FOLLOWER", "CANDIDATE", "LEADER")]] = volatile("what it is")
+    votes: Each[Node, set[Node]] = volatile("who has voted for it in this term")
+    led: Each[Term, set[Node]] = ghost("who has led in a term")
     ELECTIONS: int
-
-
-def state(size: Size) -> list[Field]:
-    term = Int(0, size.elections, "--elections")
-    return [
-        stored("term", term, "the latest term it has seen (currentTerm)"),
-        stored("voted_for", NodeId.of(size.nodes), "whom it voted for in this term"),
-        volatile("role", OneOf("FOLLOWER", "CANDIDATE", "LEADER"), "what it is"),
-        volatile("votes", Processes(size.nodes), "who has voted for it in this term"),
-        ghost("led", Processes(size.nodes), "who has led in a term", size.elections + 1),
-    ]
 
 
 def may_campaign(s: State, p: Node) -> bool:
@@ -159,7 +148,6 @@ def forget_vote(s: State, p: Node) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"elections": 2, "crashes": 1},
     network="ordered",
     variants=[

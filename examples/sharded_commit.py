@@ -11,17 +11,20 @@ Each coordinator has one transaction. A coordinator that is down keeps its locks
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, NODE, Each, Field, Fields, MessageType, Node, NodeId, OneOf, Processes, Seq, SeqOf, Size, Variant, action,
-    broken, declare, ghost, is_down, observation, processes, progress, receives, safety, send, stored, volatile,
+    NOBODY, AtMost, Each, Fields, MessageType, Node, OneOf, SeqOf, Variant, action, broken, declare, ghost, is_down,
+    observation, processes, progress, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Coordinator = NewType("Coordinator", Node)
 Shard = NewType("Shard", Node)
 
 IDLE, ASKING, COMMITTED, ABORTED = range(4)
+
+Phase = Annotated[int, OneOf("IDLE", "ASKING", "COMMITTED", "ABORTED")]
+Commits = Annotated[SeqOf[Coordinator], AtMost(lambda size: size.coordinator)]
 
 
 class PREPARE(MessageType): ...
@@ -39,25 +42,13 @@ class ASK(MessageType): ...
 
 
 class State(Fields):
-    phase: Each[Coordinator, int]
-    agreed: Each[Coordinator, set[Shard]]
-    lock: Each[Shard, Coordinator]
-    finished: Each[Shard, set[Coordinator]]
-    commits: Each[Node, SeqOf[Coordinator]]
-    aborts: Each[Node, set[Coordinator]]
+    phase: Each[Coordinator, Phase] = stored("of its transaction")
+    agreed: Each[Coordinator, set[Shard]] = volatile("who has locked")
+    lock: Each[Shard, Coordinator] = stored("for whose transaction it is locked")
+    finished: Each[Shard, set[Coordinator]] = stored("the decisions it has heard")
+    commits: Each[Node, Commits] = ghost("what it committed, in order")
+    aborts: Each[Node, set[Coordinator]] = ghost("what it aborted")
     SHARD: int
-
-
-def state(size: Size) -> list[Field]:
-    one, some = NodeId.of(size.nodes, "coordinator"), Processes(size.nodes, "coordinator")
-    return [
-        stored("phase", OneOf("IDLE", "ASKING", "COMMITTED", "ABORTED"), "of its transaction", of="coordinator"),
-        volatile("agreed", Processes(size.nodes, "shard"), "who has locked", of="coordinator"),
-        stored("lock", one, "for whose transaction it is locked", of="shard"),
-        stored("finished", some, "the decisions it has heard", of="shard"),
-        ghost("commits", Seq(one, size.coordinator), "what it committed, in order", NODE),
-        ghost("aborts", some, "what it aborted", NODE),
-    ]
 
 
 @action(when=lambda s, p: s.phase[p] == IDLE)
@@ -203,7 +194,6 @@ def abort_always(s: State, p: Coordinator) -> None:
 PROTOCOL = declare(
     __name__,
     roles={"coordinator": 2, "shard": 2},
-    state=state,
     budgets={"crashes": 1},
     variants=[
         Variant("sharing", "a lock is taken over", {"may_lock": any_lock}),

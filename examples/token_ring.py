@@ -8,9 +8,11 @@ The ring gives processes an order, so the exploration runs without symmetry and 
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, MessageType, Node, Size, Variant, action, broken, declare, ghost, observation,
-    receives, safety, send, stored, volatile,
+    Each, Fields, MessageType, Node, Range, Variant, action, broken, declare, ghost, observation, receives, safety,
+    send, stored, volatile,
 )  # fmt: skip
 
 
@@ -18,17 +20,9 @@ class TOKEN(MessageType): ...
 
 
 class State(Fields):
-    has_token: Each[Node, bool]
-    inside: Each[Node, bool]
-    entered: Each[Node, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("has_token", Bool(), "the token is here"),
-        volatile("inside", Bool(), "it is in its critical section"),
-        ghost("entered", Int(0, size.entries), "how often it has entered", NODE),
-    ]
+    has_token: Each[Node, bool] = stored("the token is here")
+    inside: Each[Node, bool] = volatile("it is in its critical section")
+    entered: Each[Node, Annotated[int, Range(0, lambda size: size.entries)]] = ghost("how often it has entered")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -125,7 +119,6 @@ def may_pass_while_inside(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"entries": 2, "passes": 3, "mints": 1},
     variants=[
         Variant("minted", "a process that waits makes a new token", {"may_mint": waits}),

@@ -9,17 +9,19 @@ Nobody crashes here: a coordinator that does leaves participants waiting.
 
 from __future__ import annotations
 
-from typing import NewType
+from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, MessageType, Node, OneOf, Processes, Size, Variant, action, broken, choose,
-    declare, ghost, is_quorum, observation, processes, receives, safety, send, stored, volatile,
+    Each, Fields, MessageType, Node, OneOf, Variant, action, broken, choose, declare, ghost, is_quorum, observation,
+    processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Coordinator = NewType("Coordinator", Node)
 Participant = NewType("Participant", Node)
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
+
+Phase = Annotated[int, OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED")]
 
 
 class PREPARE(MessageType): ...
@@ -34,22 +36,12 @@ class DECISION(MessageType):
 
 
 class State(Fields):
-    phase: Each[Participant, int]
-    begun: Each[Coordinator, bool]
-    asking: Each[Coordinator, bool]
-    agreed: Each[Coordinator, set[Participant]]
-    outcome: Each[Node, int]
+    phase: Each[Participant, Phase] = stored("where it stands")
+    begun: Each[Coordinator, bool] = stored("it has asked for votes")
+    asking: Each[Coordinator, bool] = volatile("it still counts votes")
+    agreed: Each[Coordinator, set[Participant]] = volatile("who has voted yes")
+    outcome: Each[Node, Annotated[int, OneOf("NONE", "COMMIT", "ABORT")]] = ghost("what it has shown")
     PARTICIPANT: int
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands", of="participant"),
-        stored("begun", Bool(), "it has asked for votes", of="coordinator"),
-        volatile("asking", Bool(), "it still counts votes", of="coordinator"),
-        volatile("agreed", Processes(size.nodes, "participant"), "who has voted yes", of="coordinator"),
-        ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it has shown", NODE),
-    ]
 
 
 @action(when=lambda s, p: not s.begun[p])
@@ -119,6 +111,5 @@ def most(s: State, p: Coordinator) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"coordinator": 1, "participant": 3},
-    state=state,
     variants=[Variant("hasty", "the votes of a majority are enough", {"enough": most})],
 )

@@ -11,11 +11,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Field, Fields, Int, MessageType, Node, Processes, Range, Size, Variant, action, any_process, broken, declare,
-    is_quorum, joins, leaves, receives, safety, send, stored, volatile,
+    Each, Fields, MessageType, Node, Range, Variant, action, any_process, broken, declare, is_quorum, joins, leaves,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-Number = Annotated[int, Range(0, lambda size: size.views)]
+Number = Annotated[int, Range(0, lambda size: size.views, "--views")]
 
 
 class JOIN(MessageType): ...
@@ -36,24 +36,13 @@ class VIEW(MessageType):
 
 
 class State(Fields):
+    number: Each[Node, Number] = stored("of the view that it knows")
+    view: Each[Node, set[Node]] = stored("who is in it")
+    accepted: Each[Node, Number] = stored("the largest number of a view that it has accepted")
+    proposed: Each[Node, set[Node]] = volatile("the next view, as it proposes it")
+    agreed: Each[Node, set[Node]] = volatile("who has accepted that")
     members: set[Node]
-    number: Each[Node, int]
-    view: Each[Node, set[Node]]
-    accepted: Each[Node, int]
-    proposed: Each[Node, set[Node]]
-    agreed: Each[Node, set[Node]]
     VIEWS: int
-
-
-def state(size: Size) -> list[Field]:
-    number, some = Int(0, size.views, "--views"), Processes(size.nodes)
-    return [
-        stored("number", number, "of the view that it knows"),
-        stored("view", some, "who is in it"),
-        stored("accepted", number, "the largest number of a view that it has accepted"),
-        volatile("proposed", some, "the next view, as it proposes it"),
-        volatile("agreed", some, "who has accepted that"),
-    ]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -153,7 +142,6 @@ def by_the_new(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     members=2,
-    state=state,
     budgets={"views": 1, "retirements": 1},
     variants=[Variant("by-the-new", "a majority of the new view is enough", {"enough": by_the_new})],
 )

@@ -14,14 +14,16 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Epoch, Field, Fields, Int, MessageType, Node, OneOf, Processes, Range, Seq, SeqOf, Size, Txn, Variant, abcast,
-    abdeliver, accept, action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, stored, volatile,
+    AtMost, Each, Epoch, Fields, MessageType, Node, OneOf, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept,
+    action, declare, end_leadership, end_pass, forget, is_quorum, receives, send, stored, volatile,
 )  # fmt: skip
 
 DOWN, NORMAL, VIEW_CHANGE, RECOVERING = range(4)
 
+Status = Annotated[int, OneOf("DOWN", "NORMAL", "VIEW_CHANGE", "RECOVERING")]
+Slot = Annotated[int, Range(0, lambda size: size.txns - 1)]
 Length = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
-Log = Annotated[SeqOf[Txn], lambda size: Seq(size.txn, size.txns, "--txns")]
+Log = Annotated[SeqOf[Txn], AtMost(lambda size: size.txns, "--txns")]
 Nonce = Annotated[int, Range(0, lambda size: size.crashes)]
 
 
@@ -71,41 +73,23 @@ class RESPONSE(MessageType):
 
 
 class State(Fields):
-    status: Each[Node, int]
-    view: Each[Node, int]
-    normal: Each[Node, int]
-    log: Each[Node, SeqOf[Txn]]
-    committed: Each[Node, int]
-    acks: Each[Node, Each[int, set[Node]]]
-    heard: Each[Node, set[Node]]
-    changed: Each[Node, set[Node]]
-    best: Each[Node, SeqOf[Txn]]
-    best_normal: Each[Node, int]
-    best_committed: Each[Node, int]
-    nonce: Each[Node, int]
+    status: Each[Node, Status] = volatile("what it does")
+    view: Each[Node, Epoch] = volatile("its view")
+    normal: Each[Node, Epoch] = volatile("the latest view in which its status was normal")
+    log: Each[Node, Log] = volatile("its log")
+    committed: Each[Node, Length] = volatile("how much of it is committed, and delivered")
+    acks: Each[Node, Each[Slot, set[Node]]] = volatile("of a primary: who has its log up to an entry")
+    heard: Each[Node, set[Node]] = volatile("who wants its view to begin; of one that recovers: who has answered")
+    changed: Each[Node, set[Node]] = volatile("of a new primary: who has sent its log")
+    best: Each[Node, Log] = volatile("and the log of the latest view")
+    best_normal: Each[Node, Epoch] = volatile("that view")
+    best_committed: Each[Node, Length] = volatile("the largest number of committed entries that it was told")
+    nonce: Each[Node, Nonce] = stored("how often it has recovered: by a clock, and not by its disk")
     TXNS: int
 
 
 def epochs(size: Size) -> int:
     return 1 + size.suspicions
-
-
-def state(size: Size) -> list[Field]:
-    log, length = Seq(size.txn, size.txns, "--txns"), Int(0, size.txns, "--txns")
-    return [
-        volatile("status", OneOf("DOWN", "NORMAL", "VIEW_CHANGE", "RECOVERING"), "what it does"),
-        volatile("view", size.epoch, "its view"),
-        volatile("normal", size.epoch, "the latest view in which its status was normal"),
-        volatile("log", log, "its log"),
-        volatile("committed", length, "how much of it is committed, and delivered"),
-        volatile("acks", Processes(size.nodes), "of a primary: who has its log up to an entry", size.txns),
-        volatile("heard", Processes(size.nodes), "who wants its view to begin; of one that recovers: who has answered"),
-        volatile("changed", Processes(size.nodes), "of a new primary: who has sent its log"),
-        volatile("best", log, "and the log of the latest view"),
-        volatile("best_normal", size.epoch, "that view"),
-        volatile("best_committed", length, "the largest number of committed entries that it was told"),
-        stored("nonce", Int(0, size.crashes), "how often it has recovered: by a clock, and not by its disk"),
-    ]
 
 
 def on_start(s: State, p: Node) -> None:
@@ -337,7 +321,6 @@ def go_on(s: State, p: Node) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"suspicions": 2, "crashes": 0},
     network="fifo",
     transactions=True,

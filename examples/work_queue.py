@@ -14,9 +14,8 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Range, SetOf, Size, Variant, action,
-    any_of, broken, choose, declare, environment, environment_step, ghost, observation, only, processes, progress,
-    receives, safety, send, stored,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, SetOf, Variant, action, any_of, broken, choose, declare,
+    environment, environment_step, ghost, observation, only, processes, progress, receives, safety, send, stored,
 )  # fmt: skip
 
 Worker = NewType("Worker", Node)
@@ -26,7 +25,7 @@ Store = NewType("Store", Node)
 IDLE, ASKING, WORKING, STORING = range(4)
 
 Job = Annotated[int, Range(0, lambda size: size.jobs - 1)]
-Number = Annotated[int, Range(0, lambda size: size.expiries + 2 * size.deaths + 1)]
+Number = Annotated[int, Range(0, lambda size: size.expiries + 2 * size.deaths + 1, "--expiries")]
 
 
 class TAKE(MessageType): ...
@@ -56,35 +55,18 @@ class DONE(MessageType):
 
 
 class State(Fields):
-    gone: set[Worker]
-    mode: Each[Worker, int]
-    job: Each[Worker, int]
-    number: Each[Worker, int]
-    holder: Each[Queue, Each[int, Worker]]
-    leases: Each[Queue, Each[int, int]]
-    done: Each[Queue, set[int]]
-    latest: Each[Store, Each[int, int]]
-    completed: Each[int, int]
-    effective: Each[int, int]
+    gone: set[Worker] = environment("who has died")
+    mode: Each[Worker, Annotated[int, OneOf("IDLE", "ASKING", "WORKING", "STORING")]] = stored("what it does")
+    job: Each[Worker, Job] = stored("the job that it has")
+    number: Each[Worker, Number] = stored("the number of its lease")
+    holder: Each[Queue, Each[Job, Worker]] = stored("who has a job")
+    leases: Each[Queue, Each[Job, Number]] = stored("how often it was given away")
+    done: Each[Queue, Annotated[set[int], lambda size: SetOf(size.jobs)]] = stored("the jobs that are done")
+    latest: Each[Store, Each[Job, Number]] = stored("the number of the result that it has")
+    completed: Each[Job, Number] = ghost("under which lease a job was completed")
+    effective: Each[Job, Number] = ghost("and whose result is kept")
     JOBS: int
     WORKER: int
-
-
-def state(size: Size) -> list[Field]:
-    job = Int(0, size.jobs - 1)
-    number = Int(0, size.expiries + 2 * size.deaths + 1, "--expiries")
-    return [
-        environment("gone", Processes(size.nodes, "worker"), "who has died"),
-        stored("mode", OneOf("IDLE", "ASKING", "WORKING", "STORING"), "what it does", of="worker"),
-        stored("job", job, "the job that it has", of="worker"),
-        stored("number", number, "the number of its lease", of="worker"),
-        stored("holder", NodeId.of(size.nodes, "worker"), "who has a job", size.jobs, of="queue"),
-        stored("leases", number, "how often it was given away", size.jobs, of="queue"),
-        stored("done", SetOf(size.jobs), "the jobs that are done", of="queue"),
-        stored("latest", number, "the number of the result that it has", size.jobs, of="store"),
-        ghost("completed", number, "under which lease a job was completed", size.jobs),
-        ghost("effective", number, "and whose result is kept", size.jobs),
-    ]
 
 
 @environment_step(when=lambda s: len(s.gone) + 1 < s.WORKER, budget="deaths", everywhere=True)
@@ -222,7 +204,6 @@ def never(s: State, p: Queue, job: int) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"worker": 2, "queue": 1, "store": 1},
-    state=state,
     budgets={"jobs": 1, "expiries": 1, "deaths": 1},
     variants=[
         Variant("unfenced", "the store takes every result", {"fresh": take_all}),

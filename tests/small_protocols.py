@@ -16,13 +16,14 @@ from zabspec.protocols.registry import PROTOCOLS
 TEXT = '''"""A small protocol."""
 from __future__ import annotations
 
-from zabcheck.language import (
-    NOBODY, Int, Node, NodeId, State, action, broken, choose, declare, safety, stored,
-)
+from typing import Annotated
+
+from zabcheck.language import NOBODY, Each, Fields, Int, Node, action, broken, choose, declare, safety, stored
 
 
-def state(size):
-    return [stored("level", Int(0, 4), "its level"), stored("leader", NodeId.of(size.nodes), "its leader")]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 4)]] = stored("its level")
+    leader: Each[Node, Node] = stored("its leader")
 
 
 def may_grow(s: State, p: Node) -> bool:
@@ -62,7 +63,7 @@ def low(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2)
+PROTOCOL = declare(__name__, nodes=2)
 '''
 
 FOLLOWS = """def follows(s: State, p: Node) -> bool:

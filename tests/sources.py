@@ -14,8 +14,9 @@ def never(name: str, condition: str, sentence: str, witness: str) -> str:
 
 
 # Of protocols over connections whose processes have a role and a leader.
-ROLES = """        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
+ROLES = """class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
 """
 LEADS_OR_FOLLOWS = """def on_oracle(s: State, p: Node, l: Node) -> None:
     if l == p:
@@ -46,7 +47,7 @@ def heard(s: State, l: Node) -> None:
         s.heard_since = True
 """
 BOUNDED = """PROTOCOL = declare(
-    __name__, state=state, world="connections", bounded_by_world=True, transactions=True
+    __name__, world="connections", bounded_by_world=True, transactions=True
 )
 """
 LOOK = """def look(s: State, p: Node) -> None:

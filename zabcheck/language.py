@@ -8,12 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Never
 
 from zabspec.authoring.declaration import (
+    AtMost,
     Epoch,
-    Map,
     Maybe,
-    Multiset,
     OneOf,
-    Processes,
     Range,
     Size,
     Start,
@@ -41,7 +39,7 @@ from zabspec.authoring.declaration import (
     timer,
     volatile,
 )
-from zabspec.language import NODE, Bool, Field, Int, NodeId, Record, Role, Seq, SetOf
+from zabspec.language import Int, SetOf
 from zabspec.language.python.lang import (
     NOTHING,
     AnyMessage,
@@ -88,15 +86,14 @@ from zabspec.worlds.actor import (
 )
 
 __all__ = [
-    "NOBODY", "NODE", "NOTHING", "AnyMessage", "Bool", "Each", "Epoch", "Field", "Fields", "History", "Int", "Map",
-    "Maybe", "Members", "MessageType", "Multiset", "Node", "NodeId", "OneOf", "Processes", "Range", "Record",
-    "RecordType", "Role", "Seq", "SeqOf", "SetOf", "Size", "Start", "State", "Txn", "Variant", "Zxid", "abcast",
-    "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose", "clock", "connect",
-    "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization", "environment",
-    "environment_step", "establish", "final", "fires", "force", "forget", "ghost", "initial", "invariant", "is_a",
-    "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only", "processes", "progress",
-    "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared", "step", "stored", "timer",
-    "volatile",
+    "NOBODY", "NOTHING", "AnyMessage", "AtMost", "Each", "Epoch", "Fields", "History", "Int", "Maybe", "Members",
+    "MessageType", "Node", "OneOf", "Range", "RecordType", "SeqOf", "SetOf", "Size", "Start", "State", "Txn", "Variant",
+    "Zxid", "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose",
+    "clock", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
+    "environment", "environment_step", "establish", "final", "fires", "force", "forget", "ghost", "initial",
+    "invariant", "is_a", "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only",
+    "processes", "progress", "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared",
+    "step", "stored", "timer", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
+from zabspec.authoring.declaration import Epoch, OneOf, Range, Size, declare, on_disk, volatile
 from zabspec.history import abcast, abdeliver, accept, end_pass, end_synchronization, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role
 from zabspec.language.python.lang import (
     NOBODY,
     AnyMessage,
+    Each,
+    Fields,
     History,
     Members,
     MessageType,
     Node,
-    State,
     Txn,
     forget,
     is_quorum,
@@ -36,6 +36,7 @@ ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 DISCOVERY, SYNCHRONIZATION, BROADCAST = 1, 2, 3
 GATHERING, PROMISING, SYNCHRONIZING, ESTABLISHED = 1, 2, 3, 4
 
+HistoryPart = Annotated[History, lambda size: size.history if sends_missing_only(size) else None]
 MissingOnly = Annotated[Txn, lambda size: size.txn if sends_missing_only(size) else None]
 
 
@@ -93,39 +94,40 @@ class COMMIT(MessageType, to="follower"):
 # --- the state of a process, and what it sends ---------------------------------------------------
 
 
-def state(size: Size) -> tuple[Field, ...]:
+Standing = Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN")]
+Phase = Annotated[int, OneOf("-", "DISCOVERY", "SYNCHRONIZATION", "BROADCAST")]
+Stage = Annotated[int, OneOf("-", "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED")]
+Length = Annotated[int, Range(0, lambda size: size.log, "--txns")]
+Entry = Annotated[int, Range(0, lambda size: size.log - 1)]
+
+
+def power(size: Size) -> bool:
+    """Whether power may be lost: only then what is stored is on a disk."""
+    return size.loses_power
+
+
+class State(Fields):
     """Table 1, and what a process keeps in memory during one iteration."""
-    epoch, history = size.epoch, size.history
 
-    def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int) -> Field:
-        return Field(name, kind, role, (NODE, *axes), doc, disk=size.loses_power and role is Role.PERSISTENT)
-
-    log = Int(0, history.capacity, "--txns")
-    followers = Processes(size.nodes)
-    missing_only = (
-        per_node("part", history, "scratch: what q lacks of a history, or has of it", Role.VOLATILE, NODE),
-        per_node("zxids", size.txn, "the f.zxid that came with ACK-E", Role.VOLATILE, NODE),
-    )
-    return (
-        per_node("promised_epoch", epoch, "f.p: the last new epoch proposal f acknowledged", Role.PERSISTENT),
-        per_node("current_epoch", epoch, "f.a: the last new leader proposal f acknowledged", Role.PERSISTENT),
-        per_node("history", history, "h_f: the transactions f accepted", Role.PERSISTENT),
-        per_node("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "its state (V); DOWN while it is crashed"),
-        per_node("leader", NodeId.of(size.nodes), "whom it follows in this iteration, itself if it leads"),
-        per_node("phase", OneOf("-", "DISCOVERY", "SYNCHRONIZATION", "BROADCAST"), "as a follower"),
-        per_node("delivered_length", log, "how much of h_f it has delivered in this iteration"),
-        per_node("ready", Bool(), "ready(e) was invoked (f.3.1)"),
-        per_node("stage", OneOf("-", "GATHERING", "PROMISING", "SYNCHRONIZING", "ESTABLISHED"), "as a leader"),
-        per_node("new_epoch", epoch, "e'; while GATHERING, the latest epoch of a CEPOCH"),
-        per_node("best_epoch", epoch, "the f.a that came with `log`, while PROMISING"),
-        per_node("log", history, "I_e', then I_e' followed by beta_e'; while PROMISING, the best history so far"),
-        per_node("committed", log, "how much of `log` is committed"),
-        per_node("Q", followers, "the followers that support it"),
-        per_node("acked", followers, "who sent ACK-E while PROMISING, ACK of NEWLEADER while SYNCHRONIZING"),
-        per_node("joining", followers, "who was sent NEWLEADER by l.3.3 and has not acknowledged it"),
-        per_node("acks", followers, "who acknowledged each proposal of `log`", Role.VOLATILE, history.capacity),
-        *(missing_only if sends_missing_only(size) else ()),
-    )
+    promised_epoch: Each[Node, Epoch] = on_disk("f.p: the last new epoch proposal f acknowledged", power)
+    current_epoch: Each[Node, Epoch] = on_disk("f.a: the last new leader proposal f acknowledged", power)
+    history: Each[Node, History] = on_disk("h_f: the transactions f accepted", power)
+    role: Each[Node, Standing] = volatile("its state (V); DOWN while it is crashed")
+    leader: Each[Node, Node] = volatile("whom it follows in this iteration, itself if it leads")
+    phase: Each[Node, Phase] = volatile("as a follower")
+    delivered_length: Each[Node, Length] = volatile("how much of h_f it has delivered in this iteration")
+    ready: Each[Node, bool] = volatile("ready(e) was invoked (f.3.1)")
+    stage: Each[Node, Stage] = volatile("as a leader")
+    new_epoch: Each[Node, Epoch] = volatile("e'; while GATHERING, the latest epoch of a CEPOCH")
+    best_epoch: Each[Node, Epoch] = volatile("the f.a that came with `log`, while PROMISING")
+    log: Each[Node, History] = volatile("I_e', then I_e' followed by beta_e'; while PROMISING, the best history so far")
+    committed: Each[Node, Length] = volatile("how much of `log` is committed")
+    Q: Each[Node, set[Node]] = volatile("the followers that support it")
+    acked: Each[Node, set[Node]] = volatile("who sent ACK-E while PROMISING, ACK of NEWLEADER while SYNCHRONIZING")
+    joining: Each[Node, set[Node]] = volatile("who was sent NEWLEADER by l.3.3 and has not acknowledged it")
+    acks: Each[Node, Each[Entry, set[Node]]] = volatile("who acknowledged each proposal of `log`")
+    part: Each[Node, Each[Node, HistoryPart]] = volatile("scratch: what q lacks of a history, or has of it")
+    zxids: Each[Node, Each[Node, MissingOnly]] = volatile("the f.zxid that came with ACK-E")
 
 
 def sends_missing_only(size: Size) -> bool:
@@ -604,7 +606,6 @@ __all__ = [
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     variants="zabspec.protocols.zab_variants",
     world="connections",
     transactions=True,

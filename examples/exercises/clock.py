@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, MessageType, Node, NodeId, Size, action, broken, declare, lease, only, processes,
-    receives, safety, send, volatile,
+    NOBODY, Each, Fields, MessageType, Node, action, broken, declare, lease, only, processes, receives, safety, send,
+    volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -24,19 +24,11 @@ class ANSWER(MessageType):
 
 
 class State(Fields):
-    holder: Each[Server, Client]
+    holder: Each[Server, Client] = lease("whom it has promised to serve", PROMISE)
+    waits: Each[Client, bool] = volatile("it has asked")
+    holds: Each[Client, bool] = lease("it is served, and nobody else", LENGTH)
     holder_left: Each[Server, int]
-    waits: Each[Client, bool]
-    holds: Each[Client, bool]
     holds_left: Each[Client, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        lease("holder", NodeId.of(size.nodes, "client"), PROMISE, "whom it has promised to serve", of="server"),
-        volatile("waits", Bool(), "it has asked", of="client"),
-        lease("holds", Bool(), LENGTH, "it is served, and nobody else", of="client"),
-    ]
 
 
 def may_ask(s: State, p: Client) -> bool:
@@ -89,7 +81,6 @@ def one_holder(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    state=state,
     budgets={"drift": 1},
     drift="drift",
 )

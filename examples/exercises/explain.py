@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, MessageType, Node, OneOf, Processes, Size, Variant, action, broken, declare, receives, safety,
-    send, stored, volatile,
+    Each, Fields, MessageType, Node, OneOf, Variant, action, broken, declare, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
+
+Phase = Annotated[int, OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED")]
 
 
 class PREPARE(MessageType): ...
@@ -20,15 +23,8 @@ class COMMIT(MessageType): ...
 
 
 class State(Fields):
-    phase: Each[Node, int]
-    agreed: Each[Node, set[Node]]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
-        volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
-    ]
+    phase: Each[Node, Phase] = stored("where it stands")
+    agreed: Each[Node, set[Node]] = volatile("of a coordinator: who voted yes")
 
 
 def is_working(s: State, p: Node) -> bool:
@@ -92,7 +88,6 @@ def agreement(s: State) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"begins": 0, "refusals": 0, "crashes": 0},
     variants=[Variant("hasty", "all votes but one are enough", {"enough": all_but_one})],
 )

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    Bool, Each, Field, Fields, Node, OneOf, Size, action, declare, progress, safety, shared, stored,
-)  # fmt: skip
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Node, OneOf, action, declare, progress, safety, shared, stored
 
 OUTSIDE, WAITING, INSIDE = range(3)
 
 
 class State(Fields):
-    at: Each[Node, int]
-    latched: bool
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("at", OneOf("OUTSIDE", "WAITING", "INSIDE"), "where it is"),
-        shared("latched", Bool(), "a thread has the latch"),
-    ]
+    at: Each[Node, Annotated[int, OneOf("OUTSIDE", "WAITING", "INSIDE")]] = stored("where it is")
+    latched: bool = shared("a thread has the latch")
 
 
 @action(when=lambda s, p: s.at[p] == OUTSIDE, fair=False)
@@ -55,4 +48,4 @@ def exclusion(s: State) -> bool:
     return all(not (s.at[p] == INSIDE and s.at[q] == INSIDE) for p in range(s.NODES) for q in range(s.NODES) if p != q)
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2)
+PROTOCOL = declare(__name__, nodes=2)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, Each, Field, Fields, MessageType, Node, NodeId, Size, Variant, action, declare, only, processes,
-    receives, safety, send, stored,
+    NOBODY, Each, Fields, MessageType, Node, Variant, action, declare, only, processes, receives, safety, send, stored,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -23,17 +22,9 @@ class RELEASE(MessageType): ...
 
 
 class State(Fields):
-    holder: Each[Server, Client]
-    asks: Each[Client, bool]
-    holds: Each[Client, bool]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("holder", NodeId.of(size.nodes, "client"), "who has the lock", of="server"),
-        stored("asks", Bool(), "it waits for the lock", of="client"),
-        stored("holds", Bool(), "it has the lock", of="client"),
-    ]
+    holder: Each[Server, Client] = stored("who has the lock")
+    asks: Each[Client, bool] = stored("it waits for the lock")
+    holds: Each[Client, bool] = stored("it has the lock")
 
 
 def is_idle(s: State, p: Client) -> bool:
@@ -92,7 +83,6 @@ def one_holder(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    state=state,
     budgets={"acquires": 2, "crashes": 1},
     variants=[Variant("forgetful", "a server that recovers thinks the lock free", {"on_recovery_server": forgets})],
 )

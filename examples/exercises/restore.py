@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, MessageType, Node, NodeId, Processes, Size, action, broken, declare, is_quorum,
-    receives, safety, send, volatile,
+    NOBODY, Each, Fields, MessageType, Node, action, broken, declare, is_quorum, receives, safety, send, volatile,
 )  # fmt: skip
 
 
@@ -15,15 +14,8 @@ class VOTE(MessageType): ...
 
 
 class State(Fields):
-    voted_for: Each[Node, Node]
-    votes: Each[Node, set[Node]]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        volatile("voted_for", NodeId.of(size.nodes), "whom it voted for"),
-        volatile("votes", Processes(size.nodes), "who has voted for it"),
-    ]
+    voted_for: Each[Node, Node] = volatile("whom it voted for")
+    votes: Each[Node, set[Node]] = volatile("who has voted for it")
 
 
 @action(budget="campaigns")
@@ -59,4 +51,4 @@ def one_leader(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"campaigns": 2, "crashes": 1})
+PROTOCOL = declare(__name__, budgets={"campaigns": 2, "crashes": 1})

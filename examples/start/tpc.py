@@ -12,18 +12,15 @@ Then change a line. `docs/reference/protocol-language.md` lists all that a proto
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE,
     AnyMessage,
-    Bool,
     Each,
-    Field,
     Fields,
     MessageType,
     Node,
     OneOf,
-    Processes,
-    Size,
     Variant,
     action,
     broken,
@@ -38,8 +35,10 @@ from zabcheck.language import (
     volatile,
 )
 
-# Where a process stands. The numbers are those of `OneOf` below.
+# Where a process stands. The numbers are those of `OneOf`.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
+
+Phase = Annotated[int, OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED")]
 
 
 class PREPARE(MessageType): ...
@@ -57,23 +56,13 @@ class DECISION(MessageType):
 
 
 class State(Fields):
-    phase: Each[Node, int]
-    coordinates: Each[Node, bool]
-    agreed: Each[Node, set[Node]]
-    outcome: Each[Node, int]
+    """`stored` survives a crash, `volatile` does not; observations write a `ghost`, which no handler may read."""
+
+    phase: Each[Node, Phase] = stored("where it stands")
+    coordinates: Each[Node, bool] = volatile("it waits for votes")
+    agreed: Each[Node, set[Node]] = volatile("of a coordinator: who voted yes")
+    outcome: Each[Node, Annotated[int, OneOf("NONE", "COMMIT", "ABORT")]] = ghost("what it showed the outside")
     begins_left: int
-
-
-def state(size: Size) -> list[Field]:
-    """The fields of each process: `stored` survives a crash, `volatile` does not; a `ghost` is what observations
-    write, and no handler may read it.
-    """
-    return [
-        stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
-        volatile("coordinates", Bool(), "it waits for votes"),
-        volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
-        ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it showed the outside", NODE),
-    ]
 
 
 # --- the protocol: what a process p does, with nothing but its own fields and what it is sent -----
@@ -254,7 +243,6 @@ def all_but_one(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"begins": 1, "refusals": 1, "crashes": 1},
     network="fifo",
     variants=[Variant("hasty", "a coordinator commits when all but one agree", {"enough": all_but_one})],

@@ -240,8 +240,11 @@ def test_what_a_step_did_before_its_run_time_error_is_not_in_the_graph(tmp_path:
     """It delivers, and then fails: a step that fails changes nothing."""
     text = (EXAMPLES / "causal_broadcast.py").read_text()
     text = text.replace("from zabcheck.language import (\n", "from zabcheck.language import (\n    Int,\n", 1)
-    text = text.replace("    count: Each[Node, int]\n", "    count: Each[Node, int]\n    mark: Each[Node, int]\n")
-    text = text.replace("    return [\n", '    return [\n        stored("mark", Int(0, 1), "a mark"),\n', 1)
+    text = text.replace(
+        "class State(Fields):\n",
+        'class State(Fields):\n    mark: Each[Node, Annotated[int, Int(0, 1)]] = stored("a mark")\n',
+        1,
+    )
     text = text.replace("    abdeliver(s, p, t)\n", "    abdeliver(s, p, t)\n    s.mark[p] = s.mark[p] + 2\n")
     (tmp_path / "failing.py").write_text(text)
     found = zabcheck.explore(tmp_path / "failing.py", nodes=2, txns=2, properties=["integrity"])

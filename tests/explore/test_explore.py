@@ -292,11 +292,13 @@ UPS = (
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
 
 
-def state(size):
-    return [stored("level", Int(0, 3), "how far")]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 3)]] = stored("how far")
 
 
 def may(s: State, p: Node) -> bool:
@@ -316,7 +318,7 @@ def rest(s: State, p: Node) -> None:
 '''
     + some("somebody", "s.level[p] > 0", "Somebody is up.")
     + never("low", "s.level[p] == 2", "Nobody is at 2.", "somebody")
-    + """PROTOCOL = declare(__name__, state=state, nodes=2)
+    + """PROTOCOL = declare(__name__, nodes=2)
 """
 )
 

@@ -53,8 +53,9 @@ from zabcheck.language import *
 class TOKEN(MessageType): ...
 
 
-def state(size):
-    return [volatile("busy", Bool(), "it works"), volatile("holds", Bool(), "it has the token")]
+class State(Fields):
+    busy: Each[Node, bool] = volatile("it works")
+    holds: Each[Node, bool] = volatile("it has the token")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -121,15 +122,12 @@ def from_the_first(s: State, m: TOKEN) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, budgets={"works": 1, "passes": 1}, nodes=2
+    __name__, budgets={"works": 1, "passes": 1}, nodes=2
 )
 '''
 
 
-RESTS = """QUIET = environment("quiet", Bool(), "it rests")
-
-
-def may_rest(s: State) -> bool:
+RESTS = """def may_rest(s: State) -> bool:
     return len(s.in_flight) == 0
 
 
@@ -177,7 +175,11 @@ def test_of_every_message_is_said_of_fewer_where_one_is_gone(path: Path) -> None
 
 
 def test_the_environment_sees_no_mail(path: Path) -> None:
-    path.write_text(TEXT.replace("# who rests", RESTS).replace('"it has the token")', '"it has the token"), QUIET'))
+    path.write_text(
+        TEXT.replace("# who rests", RESTS).replace(
+            '"it has the token")', '"it has the token")\n    quiet: bool = environment("it rests")'
+        )
+    )
     with pytest.raises(LanguageError, match=r"tokens.py:\d+: the environment may not read network field in_flight"):
         explored_alike(path, "token-exists")
 

@@ -174,11 +174,14 @@ SHOWN = '''"""A door, which is opened once a turn."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    return [stored("turned", Int(0, size.turns), "how often"), ghost("opened", Int(0, 2 + size.turns), "times")]
+class State(Fields):
+    turned: Each[Node, Annotated[int, Range(0, lambda size: size.turns)]] = stored("how often")
+    opened: Annotated[int, Range(0, lambda size: 2 + size.turns)] = ghost("times")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -218,7 +221,7 @@ def once(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, nodes=2, budgets={"turns": 2}, starts=[Start("before", "it was open", open_before)]
+    __name__, nodes=2, budgets={"turns": 2}, starts=[Start("before", "it was open", open_before)]
 )
 '''
 

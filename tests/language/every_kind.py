@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NODE, Bool, Int, MessageType, Node, NodeId, Processes, Record, Seq, State, action, declare, environment, ghost,
+    AtMost, Each, Fields, Int, MessageType, Node, Range, RecordType, SeqOf, action, declare, environment, ghost,
     receives, stored, volatile,
 )  # fmt: skip
 
+Grid = Annotated[int, Int(0, 3)]
+Seen = Annotated[int, Int(0, 5)]
+Value = Annotated[int, Int(0, 300)]
 Wide = Annotated[int, Int(0, 2**40)]
 
 
@@ -22,7 +25,7 @@ class NAMED(MessageType):
 
 
 class HELD(MessageType):
-    pair: Annotated[object, lambda size: Record("Pair", {"value": Int(0, 3), "who": NodeId.of(size.nodes)})]
+    pair: Short
 
 
 class LONG(MessageType):
@@ -31,29 +34,49 @@ class LONG(MessageType):
     who: Node
 
 
-def state(size):
-    entry = Record("Entry", {"term": Int(0, 3), "value": Int(-2, 300)}, ordered=True)
-    process = NodeId.of(size.nodes)
-    held = {"sure": Bool(), "who": process, "value": Int(0, 300), "those": Processes(size.nodes)}
-    return [
-        environment("bytes", Int(0, 255), "full words", 19),
-        environment("chief", process, "a process"),
-        environment("some", Processes(size.nodes), "a set"),
-        environment("chain", Seq(process, 5), "processes in order"),
-        environment("book", Seq(entry, 3), "records"),
-        environment("many", Seq(Int(0, 1), 17), "a longer sequence"),
-        environment("more", Seq(Int(0, 1), 200), "whose length takes a whole byte"),
-        environment("grid", Int(0, 3), "a number of each pair", NODE, NODE),
-        environment("known", Processes(size.nodes), "a set of each pair", NODE, NODE),
-        environment("pairs", Seq(Record("Pair", held), 3), "records that hold processes"),
-        environment("about", Record("About", held | {"n": Int(0, 5)}), "one of each pair", NODE, NODE),
-        stored("word", Int(0, 2**40), "a wide number"),
-        stored("votes", process, "a process of each process"),
-        volatile("heard", Processes(size.nodes), "a set of each process"),
-        volatile("line", Seq(process, 2), "processes of each process"),
-        ghost("seen", Int(0, 5), "a number that observations write", NODE),
-        ghost("last", process, "a process that observations write"),
-    ]
+class Short(RecordType):
+    value: Grid
+    who: Node
+
+
+class Entry(RecordType, ordered=True):
+    term: Grid
+    value: Annotated[int, Int(-2, 300)]
+
+
+class Pair(RecordType):
+    sure: bool
+    who: Node
+    value: Value
+    those: set[Node]
+
+
+class About(RecordType):
+    sure: bool
+    who: Node
+    value: Value
+    those: set[Node]
+    n: Seen
+
+
+class State(Fields):
+    bytes: Each[Annotated[int, Range(0, 18)], Annotated[int, Int(0, 255)]] = environment("full words")
+    chief: Node = environment("a process")
+    some: set[Node] = environment("a set")
+    chain: Annotated[SeqOf[Node], AtMost(5)] = environment("processes in order")
+    book: Annotated[SeqOf[Entry], AtMost(3)] = environment("records")
+    many: Annotated[SeqOf[Annotated[int, Int(0, 1)]], AtMost(17)] = environment("a longer sequence")
+    more: Annotated[SeqOf[Annotated[int, Int(0, 1)]], AtMost(200)] = environment("whose length takes a whole byte")
+    grid: Each[Node, Each[Node, Grid]] = environment("a number of each pair")
+    known: Each[Node, Each[Node, set[Node]]] = environment("a set of each pair")
+    pairs: Annotated[SeqOf[Pair], AtMost(3)] = environment("records that hold processes")
+    about: Each[Node, Each[Node, About]] = environment("one of each pair")
+    word: Each[Node, Annotated[int, Int(0, 1099511627776)]] = stored("a wide number")
+    votes: Each[Node, Node] = stored("a process of each process")
+    heard: Each[Node, set[Node]] = volatile("a set of each process")
+    line: Each[Node, Annotated[SeqOf[Node], AtMost(2)]] = volatile("processes of each process")
+    seen: Each[Node, Seen] = ghost("a number that observations write")
+    last: Node = ghost("a process that observations write")
 
 
 @action(budget="turns")
@@ -81,4 +104,4 @@ def on_long(s: State, p: Node, source: Node, m: LONG) -> None:
     s.votes[p] = m.who
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"turns": 1}, nodes=3)
+PROTOCOL = declare(__name__, budgets={"turns": 1}, nodes=3)

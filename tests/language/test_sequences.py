@@ -20,21 +20,21 @@ from zabspec.model import Configuration, Model
 
 TEXT = '''"""Numbers that are kept, copied and compared."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    zxid = types(size)["Stamp"]
-    return [
-        stored("long", Seq(Int(0, 3), 4), "what is kept"),
-        stored("short", Seq(Int(0, 3), 2), "the same, if there is room"),
-        stored("best", zxid, "the largest stamp so far"),
-        stored("found", Bool(), "2 was kept"),
-    ]
+class Stamp(RecordType, ordered=True):
+    round: Annotated[int, Int(0, 3)]
+    low: Annotated[int, Int(-1, 2)]
 
 
-def types(size):
-    return {"Stamp": Record("Stamp", {"round": Int(0, 3), "low": Int(-1, 2)}, ordered=True)}
+class State(Fields):
+    long: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(4)]] = stored("what is kept")
+    short: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(2)]] = stored("the same, if there is room")
+    best: Each[Node, Stamp] = stored("the largest stamp so far")
+    found: Each[Node, bool] = stored("2 was kept")
 
 
 @action(budget="keeps")
@@ -77,7 +77,7 @@ def never_all(s: State) -> bool:
     return len(s.short[0]) < 2
 
 
-PROTOCOL = declare(__name__, state=state, types=types, budgets={"keeps": 2, "copies": 1}, nodes=1)
+PROTOCOL = declare(__name__, budgets={"keeps": 2, "copies": 1}, nodes=1)
 '''
 
 
@@ -122,11 +122,14 @@ def test_what_is_not_there_is_refused_with_its_line(tmp_path: Path, old: str, ne
 
 CHOICES = '''"""Several choices in a step, of which later ones depend on earlier ones."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    return [stored("got", Int(0, 99), "the choices, as digits"), stored("done", Bool(), "once")]
+class State(Fields):
+    got: Each[Node, Annotated[int, Int(0, 99)]] = stored("the choices, as digits")
+    done: Each[Node, bool] = stored("once")
 
 
 def not_yet(s: State, p: Node) -> bool:
@@ -155,7 +158,7 @@ def in_range(s: State) -> bool:
     return s.got[0] < 90
 
 
-PROTOCOL = declare(__name__, state=state, nodes=1)
+PROTOCOL = declare(__name__, nodes=1)
 '''
 
 
@@ -186,20 +189,21 @@ def test_a_process_may_start_in_several_ways(tmp_path: Path) -> None:
 
 ELECTED = '''"""An election that is not modelled: a quorum is drawn, and the latest of it leads."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    return [
-        stored("stamp", types(size)["Stamp"], "its last"),
-        volatile("leads", Bool(), "it was elected"),
-        stored("placed", Bool(), "where it begins was chosen"),
-        environment("terms", Int(0, size.terms), "elections so far"),
-    ]
+class Stamp(RecordType, ordered=True):
+    round: Annotated[int, Int(0, 2)]
+    count: Annotated[int, Int(0, 1)]
 
 
-def types(size):
-    return {"Stamp": Record("Stamp", {"round": Int(0, 2), "count": Int(0, 1)}, ordered=True)}
+class State(Fields):
+    stamp: Each[Node, Stamp] = stored("its last")
+    leads: Each[Node, bool] = volatile("it was elected")
+    placed: Each[Node, bool] = stored("where it begins was chosen")
+    terms: Annotated[int, Range(0, lambda size: size.terms)] = environment("elections so far")
 
 
 def unplaced(s: State) -> bool:
@@ -261,7 +265,7 @@ def never_behind(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, types=types, budgets={"terms": 1}, nodes=3)
+PROTOCOL = declare(__name__, budgets={"terms": 1}, nodes=3)
 '''
 
 
@@ -278,4 +282,4 @@ def test_the_environment_may_place_and_elect(tmp_path: Path) -> None:
 
 def test_a_disk_is_written_by_its_process_alone(tmp_path: Path) -> None:
     with pytest.raises(LanguageError, match="stamp is on a disk, which only its process writes"):
-        explored(tmp_path, ELECTED.replace('stored("stamp"', 'on_disk("stamp"'))
+        explored(tmp_path, ELECTED.replace("Stamp] = stored(", "Stamp] = on_disk("))

@@ -6,8 +6,10 @@ TEXT = '''"""A process waits for B."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, Int, MessageType, Node, State, action, declare, progress, receives, safety, send, volatile,
+    Each, Fields, Int, MessageType, Node, action, declare, progress, receives, safety, send, volatile,
 )  # fmt: skip
 
 
@@ -20,9 +22,10 @@ class B(MessageType): ...
 class C(MessageType): ...
 
 
-def state(size):
-    return [volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
-            volatile("phase", Int(0, 3), "any number")]
+class State(Fields):
+    begun: Each[Node, bool] = volatile("it waits for B")
+    got: Each[Node, bool] = volatile("it got B")
+    phase: Each[Node, Annotated[int, Int(0, 3)]] = volatile("any number")
 
 
 def fresh(s: State, p: Node) -> bool:
@@ -68,7 +71,7 @@ def gets(s: State, p: Node) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, nodes=2, network="{network}", budgets={{"crashes": {crashes}}}
+    __name__, nodes=2, network="{network}", budgets={{"crashes": {crashes}}}
 )
 '''
 
@@ -152,9 +155,13 @@ TABLES = '''"""What is sent, and to whom, is said by the environment."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, Int, MessageType, Node, State, action, declare, environment, progress, receives, safety, send, volatile,
+    Each, Fields, Int, MessageType, Node, action, declare, environment, progress, receives, safety, send, volatile,
 )  # fmt: skip
+
+Rule = Annotated[int, Int(0, 255)]
 
 
 class A(MessageType): ...
@@ -166,13 +173,15 @@ class B(MessageType): ...
 class C(MessageType): ...
 
 
-def state(size):
-    rule = Int(0, 255)
-    return [environment("rule_begin", rule, "what is sent at first"), environment("rule_a", rule, "on receipt of A"),
-            environment("rule_c", rule, "on receipt of C"), environment("rule_may", rule, "when the step may be taken"),
-            environment("rule_step", rule, "what it does"),
-            volatile("begun", Bool(), "it waits for B"), volatile("got", Bool(), "it got B"),
-            volatile("phase", Int(0, 1), "any number")]
+class State(Fields):
+    rule_begin: Rule = environment("what is sent at first")
+    rule_a: Rule = environment("on receipt of A")
+    rule_c: Rule = environment("on receipt of C")
+    rule_may: Rule = environment("when the step may be taken")
+    rule_step: Rule = environment("what it does")
+    begun: Each[Node, bool] = volatile("it waits for B")
+    got: Each[Node, bool] = volatile("it got B")
+    phase: Each[Node, Annotated[int, Int(0, 1)]] = volatile("any number")
 
 
 def one(s: State, p: Node, source: Node, rule: int) -> None:
@@ -274,7 +283,7 @@ def gets(s: State, p: Node) -> bool:
     return s.begun[p] and not s.got[p]
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2, network="datagrams", budgets={"crashes": 1})
+PROTOCOL = declare(__name__, nodes=2, network="datagrams", budgets={"crashes": 1})
 '''
 
 
@@ -282,15 +291,15 @@ MARKED = '''"""Actions of every fairness; when each can be taken, and what it do
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, environment, progress, volatile
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Range, action, declare, environment, progress, volatile
 
 {constants}
 
-def state(size):
-    return [
-        {rules}
-        volatile("phase", Int(0, 3), "any number"),
-    ]
+class State(Fields):
+    phase: Each[Node, Annotated[int, Int(0, 3)]] = volatile("any number")
+    {rules}
 
 {actions}
 @progress
@@ -299,7 +308,7 @@ def leaves(s: State, p: Node) -> bool:
     return ({goal} >> s.phase[p]) & 1 == 1
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2)
+PROTOCOL = declare(__name__, nodes=2)
 '''
 MARKS = ("", 'fair="strong"', 'fair_to="action"', 'fair="strong", fair_to="action"', "fair=False")
 TABLE = (*(f"rule_{k}" for k in range(len(MARKS))), "rule_goal")
@@ -322,13 +331,13 @@ def marked(table: dict[str, int] | None = None) -> str:
         table: constants of the text; None: the environment has it.
     """
     said = {name: f"s.{name}" if table is None else name.upper() for name in TABLE}
-    rules = [f'environment("{name}", Int(0, 4095), "of the table"),' for name in TABLE]
+    rules = [f'{name}: Annotated[int, Int(0, 4095)] = environment("of the table")' for name in TABLE]
     actions = [
         MARKED_ACTION.format(k=k, rule=said[f"rule_{k}"], mark=f", {mark}" if mark else "")
         for k, mark in enumerate(MARKS)
     ]
     constants = "".join(f"{name.upper()} = {value}\n" for name, value in (table or {}).items())
     return MARKED.format(
-        constants=constants, rules="\n        ".join(rules) if table is None else "", actions="".join(actions),
+        constants=constants, rules="\n    ".join(rules) if table is None else "", actions="".join(actions),
         goal=said["rule_goal"],
     )  # fmt: skip

@@ -6,10 +6,12 @@ LOCK = '''"""A lock: whoever wants it waits, whoever has it lets it go."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, MessageType, Node, OneOf, State, Variant, action, broken, declare, progress, receives, safety, send,
+    Each, Fields, MessageType, Node, OneOf, Variant, action, broken, declare, progress, receives, safety, send,
     stored, volatile,
-)  # fmt: skip
+)
 
 FREE, WAITING, HOLDING = range(3)
 
@@ -23,9 +25,9 @@ class GRANT(MessageType): ...
 class RELEASE(MessageType): ...
 
 
-def state(size):
-    return [stored("taken", Bool(), "of the server: somebody has it"),
-            volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")]
+class State(Fields):
+    taken: Each[Node, bool] = stored("of the server: somebody has it")
+    mode: Each[Node, Annotated[int, OneOf("FREE", "WAITING", "HOLDING")]] = volatile("of a client")
 
 
 def may_ask(s: State, p: Node) -> bool:
@@ -84,13 +86,13 @@ def served(s: State, p: Node) -> bool:
     return s.mode[p] == WAITING
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2, network="fifo")
+PROTOCOL = declare(__name__, nodes=2, network="fifo")
 '''
-MODE = 'volatile("mode", OneOf("FREE", "WAITING", "HOLDING"), "of a client")'
+MODE = 'volatile("of a client")'
 # A client that lets the lock go tells nobody; meanwhile the server goes on by itself, for ever.
 FORGETS = (
     LOCK.replace("    s.mode[p] = FREE\n    send(s, p, 0, RELEASE())", "    s.mode[p] = FREE")
-    .replace(MODE, f'{MODE}, volatile("tick", Bool(), "of the server")')
+    .replace(MODE, f'{MODE}\n    tick: Each[Node, bool] = volatile("of the server")')
     .replace(
         "def holds(s: State, p: Node)",
         """def is_server(s: State, p: Node) -> bool:

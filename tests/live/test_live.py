@@ -246,7 +246,7 @@ def test_a_goal_of_another_shape_is_refused(tmp_path: Path) -> None:
     assert "a progress property is (s: State, p: Node) -> bool" in result.output
 
 
-NOW = 'environment("now", Int(0, 1), "the clock"), stored("taken"'
+NOW = 'now: Annotated[int, Int(0, 1)] = environment("the clock")\n    taken: '
 RINGS = """def early(s: State) -> bool:
     return s.now == 0{when}
 
@@ -285,7 +285,7 @@ def test_a_goal_that_reads_what_the_stable_phase_lacks_is_refused(reads: str, sa
 )
 def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str, does: str, tmp_path: Path) -> None:
     """In the stable phase none is left, and what it would do then is not what the text says."""
-    text = LOCK.replace('stored("taken"', NOW).replace(
+    text = LOCK.replace("taken: ", NOW, 1).replace(
         "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
     )
     text = text.replace("def holds(s: State, p: Node)", RINGS.format(when=when, does=does))
@@ -298,7 +298,7 @@ def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str,
 @pytest.mark.slow(seconds=2)
 def test_what_the_environment_may_do_need_not_be_done(tmp_path: Path) -> None:
     """A lock that is let go once a clock rang, which it need not."""
-    text = LOCK.replace('stored("taken"', NOW).replace(
+    text = LOCK.replace("taken: ", NOW, 1).replace(
         "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
     )
     text = text.replace("def holds(s: State, p: Node)", RINGS.format(when="", does=""))

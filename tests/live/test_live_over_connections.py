@@ -14,12 +14,16 @@ TEXT = '''"""A leader that its followers hear from: the oracle names it, it does
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect, forget, progress, receives, safety,
+    Each, Fields, MessageType, Node, OneOf, connect, declare, disconnect, forget, progress, receives, safety,
     send_to_follower, send_to_leader, volatile,
 )  # fmt: skip
 
 ELECTION, FOLLOWING, LEADING, DOWN = range(4)
+
+Role = Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN")]
 
 
 class HELLO(MessageType): ...
@@ -28,12 +32,10 @@ class HELLO(MessageType): ...
 class WELCOME(MessageType): ...
 
 
-def state(size):
-    return [
-        volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        volatile("welcome", Bool(), "it was welcomed"),
-    ]
+class State(Fields):
+    role: Each[Node, Role] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    welcome: Each[Node, bool] = volatile("it was welcomed")
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -91,12 +93,12 @@ def welcomed(s: State, p: Node, named: Node) -> bool:
 
 
 BUDGETS = {"losses": 1, "timeouts": 1}
-PROTOCOL = declare(__name__, state=state, nodes=2, world="connections", budgets=BUDGETS)
+PROTOCOL = declare(__name__, nodes=2, world="connections", budgets=BUDGETS)
 '''
 WELCOME = "    send_to_follower(s, l, f, WELCOME())\n"
 ONCE = "    if not s.busy[l]:\n        s.busy[l] = True\n        send_to_follower(s, l, f, WELCOME())\n"
-FIELD = '        volatile("welcome", Bool(), "it was welcomed"),\n'
-BUSY = '        volatile("busy", Bool(), "as a leader: it welcomed somebody"),\n'
+FIELD = '    welcome: Each[Node, bool] = volatile("it was welcomed")\n'
+BUSY = '    busy: Each[Node, bool] = volatile("as a leader: it welcomed somebody")\n'
 
 
 @pytest.mark.slow(seconds=2)

@@ -51,15 +51,13 @@ ASKED = {
 ERRS = """
 from __future__ import annotations
 
-from zabcheck.language import Each, Field, Fields, Int, Node, Size, action, declare, safety, volatile
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, volatile
 
 
 class State(Fields):
-    count: Each[Node, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [volatile("count", Int(0, 2), "how often it has counted")]
+    count: Each[Node, Annotated[int, Int(0, 2)]] = volatile("how often it has counted")
 
 
 @action()
@@ -77,7 +75,7 @@ def few(s: State) -> bool:
     return s.count[0] < 9
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)
 """
 
 

@@ -26,16 +26,12 @@ TEXT = (
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NOBODY, NodeId, Node, State, action, clock, declare, is_down, lease, progress, safety,
-)
+from zabcheck.language import NOBODY, Each, Fields, Node, action, clock, declare, is_down, lease, progress, safety
 
 
-def state(size):
-    return [
-        clock("wait", 3, "before it begins again", kept=True),
-        lease("own", NodeId.of(size.nodes), 2, "what it has", kept=True),
-    ]
+class State(Fields):
+    wait: Each[Node, int] = clock("before it begins again", 3, kept=True)
+    own: Each[Node, Node] = lease("what it has", 2, kept=True)
 
 
 def may_begin(s: State, p: Node) -> bool:
@@ -58,7 +54,7 @@ def has(s: State, p: Node) -> bool:
 '''
     + some("owned", "s.own[p] == p", "It has something.")
     + never("claim", "CLAIM", "What is asked.", "owned")
-    + """PROTOCOL = declare(__name__, state=state, budgets={"crashes": 1, "skew": 1}, nodes=2, drift="skew")
+    + """PROTOCOL = declare(__name__, budgets={"crashes": 1, "skew": 1}, nodes=2, drift="skew")
 """
 )
 NOT_DONE = "is_down(s, p) and s.wait[p] == 1 and s.own[p] == NOBODY"

@@ -24,8 +24,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, NOTHING, Each, Field, Fields, Int, Maybe, MessageType, Node, NodeId, Processes, Seq, SeqOf, SetOf, Size,
-    action, any_of, broken, declare, is_quorum, processes, receives, safety, send, stored, volatile,
+    NOBODY, NOTHING, AtMost, Each, Fields, Int, Maybe, MessageType, Node, SeqOf, SetOf, Size, action, any_of, broken,
+    declare, is_quorum, processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 k = 5  # a constant that a comprehension hides
@@ -37,21 +37,12 @@ class TELL(MessageType):
 
 
 class State(Fields):
-    level: Each[Node, int]
-    last: Each[Node, int]
-    chief: Each[Node, Node]
-    heard: Each[Node, set[Node]]
-    slots: Each[Node, set[int]]
-    log: Each[Node, SeqOf[int]]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("level", Int(-1, 4), "how far"), stored("last", Maybe(Int(0, 4)), "what it heard last"),
-        stored("chief", NodeId.of(size.nodes), "whom it follows"),
-        volatile("heard", Processes(size.nodes), "whom it has heard of"), stored("slots", SetOf(5), "what it keeps"),
-        stored("log", Seq(Int(0, 4), 3), "what it heard"),
-    ]
+    level: Each[Node, Annotated[int, Int(-1, 4)]] = stored("how far")
+    last: Each[Node, Annotated[int, Maybe(Int(0, 4))]] = stored("what it heard last")
+    chief: Each[Node, Node] = stored("whom it follows")
+    heard: Each[Node, set[Node]] = volatile("whom it has heard of")
+    slots: Each[Node, Annotated[set[int], SetOf(5)]] = stored("what it keeps")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 4)]], AtMost(3)]] = stored("what it heard")
 
 
 def may(s: State, p: Node) -> bool:
@@ -94,7 +85,7 @@ def few(s: State) -> bool:
     return all(len(s.log[p]) < 3 for p in range(s.NODES))
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"tells": 2, "crashes": 1})
+PROTOCOL = declare(__name__, budgets={"tells": 2, "crashes": 1})
 '''
 # each comprehension, and the loop that it stands for, which leaves its result in `x`
 SAME = """

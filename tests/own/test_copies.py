@@ -106,13 +106,16 @@ OWN_DOWN = (
 
 from __future__ import annotations
 
-from zabcheck.language import Bool, Node, OneOf, State, action, declare, on_disk, stored, safety, Int
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, OneOf, action, declare, on_disk, safety, stored
 
 UP, DOWN = range(2)
 
 
-def state(size):
-    return [stored("where", OneOf("UP", "DOWN"), "whether it is up"), {field}("done", Int(0, 1), "what it did")]
+class State(Fields):
+    where: Each[Node, Annotated[int, OneOf("UP", "DOWN")]] = stored("whether it is up")
+    done: Each[Node, Annotated[int, Int(0, 1)]] = {field}("what it did")
 
 
 def is_down(s: State, p: Node) -> bool:
@@ -140,7 +143,7 @@ def act(s: State, p: Node) -> None:
         "No process is down that has done nothing.",
         "some_is_down",
     )
-    + """PROTOCOL = declare(__name__, state=state, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
+    + """PROTOCOL = declare(__name__, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
 """
 )
 
@@ -208,7 +211,7 @@ def test_a_hook_that_is_asked_something_looks_and_changes_nothing(hook: str, bud
     with_variant = path.read_text().replace(
         "PROTOCOL =", f'V = Variant("v", "it writes", {{"{name}": writes}})\n\nPROTOCOL ='
     )
-    path.write_text(with_variant.replace("import Bool", "import Variant, Bool"))
+    path.write_text(with_variant.replace("import Each", "import Variant, Each"))
     done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "v"])
     assert done.exit_code == 2, done.output
 
@@ -228,7 +231,7 @@ def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path)
     text = OWN_DOWN.format(field="stored").replace("def is_down(", "def nobody_is_down(")
     one = 'Variant("immortal", "nobody is ever down", {"is_down": nobody_is_down})'
     path = tmp_path / "own_down.py"
-    text = text.replace("import Bool,", "import Variant, Bool,").replace("nodes=2)", f"nodes=2, variants=[{one}])")
+    text = text.replace("import Each,", "import Variant, Each,").replace("nodes=2)", f"nodes=2, variants=[{one}])")
     path.write_text(text)
     done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "immortal"])
     assert done.exit_code == 2

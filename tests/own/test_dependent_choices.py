@@ -15,12 +15,18 @@ TEXT = '''"""A process that chooses."""
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, broken, choose, declare, on_disk, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, broken, choose, declare, on_disk, safety, stored
 
 
-def state(size):
-    return [{kind}("at", Int(0, 9), "where it is"), {kind}("then", Int(0, 9), "where it is then"),
-            {kind}("last", Int(0, 9), "where it is at last")]
+Place = Annotated[int, Int(0, 9)]
+
+
+class State(Fields):
+    at: Each[Node, Place] = {kind}("where it is")
+    then: Each[Node, Place] = {kind}("where it is then")
+    last: Each[Node, Place] = {kind}("where it is at last")
 
 
 def fresh(s: State, p: Node) -> bool:
@@ -45,7 +51,7 @@ def never(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=1, budgets={{"crashes": {crashes}}})
+PROTOCOL = declare(__name__, nodes=1, budgets={{"crashes": {crashes}}})
 '''
 
 # Four alternatives: 1, and 2 to 4.

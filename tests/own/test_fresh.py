@@ -13,10 +13,16 @@ from checker.cli import main
 
 TEXT = """from __future__ import annotations
 from pathlib import Path
-from zabcheck.language import Field, Int, Node, Size, State, action, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, stored
 HERE
-def state(size: Size) -> list[Field]:
-    return [stored("x", Int(0, MOST), "x")]
+
+
+class State(Fields):
+    x: Each[Node, Annotated[int, Int(0, MOST)]] = stored("x")
+
+
 @action(budget="begins")
 def begin(s: State, p: Node) -> None:
     s.x[p] = LIMIT
@@ -30,7 +36,7 @@ def small(s: State) -> bool:
         if s.x[p] == 2:
             return False
     return True
-PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"begins": 1})
+PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 1})
 """
 READ = 'int(Path(__file__).with_name("limit.txt").read_text())'
 WAYS = {

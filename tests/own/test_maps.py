@@ -65,17 +65,24 @@ def test_a_set_in_a_record_is_counted_as_any_other(tmp_path: Path) -> None:
 
 
 COUNTS = """
-from zabcheck.language import Node, Processes, Record, State, action, declare, is_quorum, stored
-def votes(size):
-    return Record("Votes", {"of": Processes(size.nodes)})
-def state(size):
-    return [stored("votes", votes(size), ""), stored("heard", Processes(size.nodes), "")]
+from zabcheck.language import Each, Fields, Node, RecordType, action, declare, is_quorum, stored
+
+
+class Votes(RecordType):
+    of: set[Node]
+
+
+class State(Fields):
+    votes: Each[Node, Votes] = stored("")
+    heard: Each[Node, set[Node]] = stored("")
+
+
 def enough(s: State, p: Node) -> bool:
     return len(s.votes[p].of) > 1 or is_quorum(s, s.heard[p])
 @action(when=enough, budget="turns")
 def votes_for(s: State, p: Node) -> None:
     s.votes[p] = Votes(of={q for q in range(s.NODES) if q == p})
-PROTOCOL = declare(__name__, state=state, types=lambda size: {"Votes": votes(size)}, budgets={"turns": 1})
+PROTOCOL = declare(__name__, budgets={"turns": 1})
 """
 
 FENCED = (Path(__file__).parents[2] / "examples" / "fenced_lock.py").read_text(encoding="utf-8")
@@ -88,9 +95,7 @@ def test_a_timer_is_an_action_that_disarms_it(tmp_path: Path) -> None:
         EXPIRE,
         'def armed(s: State, p: Server) -> bool:\n    return s.lease[p]\n\n\n@action(when=armed, budget="expiries")',
     ).replace("    s.holder[p] = NOBODY\n", "    s.lease[p] = False\n    s.holder[p] = NOBODY\n", 1)
-    by_hand = by_hand.replace('timer("lease", "the holder', 'volatile("lease", Bool(), "the holder').replace(
-        "import (\n    NOBODY,", "import (\n    NOBODY, Bool,", 1
-    )
+    by_hand = by_hand.replace('timer("the holder', 'volatile("the holder')
     levels = []
     for name, text in (("fenced.py", FENCED), ("by_hand.py", by_hand)):
         (tmp_path / name).write_text(text)

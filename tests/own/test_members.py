@@ -32,8 +32,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    Bool, MessageType, Node, Processes, State, action, any_of, declare, is_down, is_quorum, joins, leaves, progress,
-    receives, safety, send, stored, volatile,
+    Each, Fields, MessageType, Node, action, any_of, declare, is_down, is_quorum, joins, leaves, progress, receives,
+    safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -43,11 +43,9 @@ Server = NewType("Server", Node)
 class ASK(MessageType): ...
 
 
-def state(size):
-    return [
-        volatile("busy", Bool(), "it serves", of="server"),
-        stored("knew", Processes(size.nodes), "who was a member as it began to serve", of="server"),
-    ]
+class State(Fields):
+    busy: Each[Server, bool] = volatile("it serves")
+    knew: Each[Server, set[Node]] = stored("who was a member as it began to serve")
 
 
 @action(budget="asks")
@@ -97,7 +95,6 @@ PROTOCOL = declare(
     __name__,
     roles={"client": 1, "server": 3},
     members={"server": 1},
-    state=state,
     budgets={"asks": 2, "joins": 1, "crashes": 1},
 )
 '''
@@ -158,7 +155,7 @@ def test_who_is_a_member_may_be_of_any_role(tmp_path: Path) -> None:
         tmp_path,
         text,
         ("CLAIM", "p in s.departed"),
-        ('"knew", Processes(size.nodes', '"knew", Processes(size.nodes, "server"'),
+        ("knew: Each[Server, set[Node]]", "knew: Each[Server, set[Server]]"),
     )
     with pytest.raises(ConfigError, match=r"takes processes of role server, and s\.members may be of any role"):
         _ = Model(Configuration(path)).parts

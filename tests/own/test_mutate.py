@@ -22,11 +22,16 @@ TEXT = (
 from __future__ import annotations
 
 from helping import dim
-from zabcheck.language import Int, Node, State, Variant, action, broken, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Variant, action, broken, declare, safety, stored
+
+Light = Annotated[int, Int(0, 5)]
 
 
-def state(size):
-    return [stored("light", Int(0, 5), "how bright"), stored("spare", Int(0, 5), "nobody looks")]
+class State(Fields):
+    light: Each[Node, Light] = stored("how bright")
+    spare: Each[Node, Light] = stored("nobody looks")
 
 
 def is_off(s: State, p: Node) -> bool:
@@ -64,7 +69,7 @@ def brighter(s: State, p: Node) -> None:
 
 
 PROTOCOL = declare(
-    __name__, state=state, nodes=1, variants=[Variant("bright", "too bright", {"on": brighter})]
+    __name__, nodes=1, variants=[Variant("bright", "too bright", {"on": brighter})]
 )
 '''
 )

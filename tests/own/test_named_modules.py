@@ -24,18 +24,16 @@ TEXT = (
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NOBODY, Node, NodeId, OneOf, State, Variant, connect, declare, disconnect, safety, volatile,
-)
+from typing import Annotated
+
+from zabcheck.language import NOBODY, Each, Fields, Node, OneOf, Variant, connect, declare, disconnect, safety, volatile
 
 LOOKING, FOLLOWING, LEADING = range(3)
 
 
-def state(size):
-    return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -63,7 +61,7 @@ def one_leader(s: State) -> bool:
 
 '''
 )
-LAST = 'PROTOCOL = declare(__name__, state=state, world="connections", budgets={"timeouts": 1, "partitions": 1}, '
+LAST = 'PROTOCOL = declare(__name__, world="connections", budgets={"timeouts": 1, "partitions": 1}, '
 HEAD = """from __future__ import annotations
 
 from zabcheck.language import NOBODY, Node, State, Variant, disconnect
@@ -172,11 +170,14 @@ DISK = '''"""A process notes that it came back."""
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, force, on_disk, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, force, on_disk, stored
 
 
-def state(size):
-    return [on_disk("disk", Int(0, 2), "written"), stored("noted", Int(0, 3), "how often it came back")]
+class State(Fields):
+    disk: Each[Node, Annotated[int, Int(0, 2)]] = on_disk("written")
+    noted: Each[Node, Annotated[int, Int(0, 3)]] = stored("how often it came back")
 
 
 @action(budget="deeds")
@@ -192,7 +193,7 @@ def NAME(s: State, p: NodeTAKEN) -> None:
     s.noted[p] = min(s.noted[p] + 1, 3)
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"power_losses": 1, "deeds": 1}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"power_losses": 1, "deeds": 1}, nodes=2)
 '''
 
 
@@ -244,11 +245,13 @@ MAIN = (
 from __future__ import annotations
 
 from rules_beside import adds, adds_twice, amount, two
-from zabcheck.language import Int, Node, State, Variant, action, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Variant, action, declare, safety, stored
 
 
-def state(size):
-    return [stored("level", Int(0, 3), "")]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 3)]] = stored("")
 
 
 @action(budget="acts")
@@ -263,7 +266,7 @@ def any_state(s: State) -> bool:
 
 '''
     + never("below_four", "s.level[p] == 3", "No level is 3 (four is twice two, cut at three).", "any_state")
-    + """PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1}, variants=[
+    + """PROTOCOL = declare(__name__, nodes=1, budgets={"acts": 1}, variants=[
     Variant("twice", "adds two times", {"adds": adds_twice}), Variant("double", "adds two", {"amount": two}),
 ])
 """
@@ -286,13 +289,15 @@ PACKAGED = (
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
 
 LEVEL = 1
 
 
-def state(size):
-    return [stored("level", Int(0, 9), "")]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 9)]] = stored("")
 
 
 @action(budget="acts")
@@ -307,7 +312,7 @@ def any_state(s: State) -> bool:
 
 '''
     + never("low", "s.level[p] > 1", "No level is above 1.", "any_state")
-    + """PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"acts": 1})
+    + """PROTOCOL = declare(__name__, nodes=1, budgets={"acts": 1})
 """
 )
 

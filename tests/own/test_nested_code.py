@@ -41,8 +41,9 @@ PLACES = {
 }
 IN_LANGUAGE = ["set", "conditional"]
 HEAD = """from __future__ import annotations
+from typing import Annotated
 from zabcheck.language import (
-    Field, Int, Node, Size, State, Variant, action, broken, choose, declare, disconnect, is_quorum, safety, stored
+    Each, Fields, Int, Node, Variant, action, broken, choose, declare, disconnect, is_quorum, safety, stored
 )
 BOUND = 3
 def helper(s, q):
@@ -113,8 +114,10 @@ def test_coverage_has_the_lines_of_nested_code(tmp_path: Path) -> None:
 
 
 PROTOCOL = """
-def state(size: Size) -> list[Field]:
-    return [stored("x", Int(0, 2**40), "x")]
+
+
+class State(Fields):
+    x: Each[Node, Annotated[int, Int(0, 1099511627776)]] = stored("x")
 
 
 def low(s: State, p: Node) -> bool:
@@ -141,7 +144,7 @@ def few(s: State) -> bool:
 BODY
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"begins": 2})
+PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 2})
 """
 
 
@@ -156,7 +159,7 @@ def test_a_protocol_is_judged_by_all_its_code(tmp_path: Path, place: str) -> Non
     """What is left of a budget, and what calls a function, count in nested code; so does a product in all engines."""
     assert counts(protocol(tmp_path, place, "s.x[q] + s.begins_left > 2"), "begins")
     assert not counts(protocol(tmp_path, place, "s.x[q] > 2"), "begins")
-    assert unused(protocol(tmp_path, place, "s.x[q] > 2")) == ["nothing calls seen (mine.py:21)"]
+    assert unused(protocol(tmp_path, place, "s.x[q] > 2")) == ["nothing calls seen (mine.py:24)"]
     assert unused(protocol(tmp_path, place, "seen(s, q) and s.x[q] > 2")) == []
     protocol(tmp_path, place, "s.x[q] * s.x[q] < 0", str(2**40))
     for engine in ([], ["--engine", "interpret"]):
@@ -190,8 +193,8 @@ VARIANTS = {"lax": Variant("lax", "It begins at any time.", {"low": lax})}
 @pytest.mark.parametrize(("test", "code"), [("==", 0), ("!=", 1)])
 def test_a_set_that_is_made_equals_a_field_with_its_members(folder: Path, engine: str, test: str, code: int) -> None:
     text = (HEAD + PROTOCOL).replace("BODY", "    return {q for q in range(s.NODES) if s.x[q] < 0} TEST s.seen_by[0]")
-    text = text.replace("TEST", test).replace("STEP", "1").replace("    Field,", "    Field, Processes,")
-    text = text.replace('"x")]', '"x"), stored("seen_by", Processes(size.nodes), "x")]')
+    text = text.replace("TEST", test).replace("STEP", "1")
+    text = text.replace('stored("x")', 'stored("x")\n    seen_by: Each[Node, set[Node]] = stored("x")')
     (folder / "mine.py").write_text(text)
     result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", engine])
     assert result.exit_code == code, result.output

@@ -22,9 +22,11 @@ TEXT = '''"""Each is called once by each other."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Map, MessageType, Node, Processes, Size, action, any_of, choose, declare, is_quorum, receives,
-    safety, send, stored,
+    Each, Fields, MessageType, Node, Range, Size, action, any_of, choose, declare, is_quorum, receives, safety, send,
+    stored,
 )  # fmt: skip
 
 
@@ -32,17 +34,9 @@ class CALL(MessageType): ...
 
 
 class State(Fields):
-    uncalled: Each[Node, set[Node]]
-    heard: Each[Node, set[Node]]
-    groups: Each[Node, Each[int, set[Node]]]
-
-
-def state(size: Size) -> list[Field]:
-    everyone = Processes(size.nodes)
-    return [
-        stored("uncalled", everyone, "whom it has not called"), stored("heard", everyone, "who has called it"),
-        stored("groups", Map(2, everyone), "whom it knows"),
-    ]
+    uncalled: Each[Node, set[Node]] = stored("whom it has not called")
+    heard: Each[Node, set[Node]] = stored("who has called it")
+    groups: Each[Node, Each[Annotated[int, Range(0, 1)], set[Node]]] = stored("whom it knows")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -84,7 +78,7 @@ def by_others(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"calls": 3})
+PROTOCOL = declare(__name__, budgets={"calls": 3})
 '''
 SET = "any_of(s, s.uncalled[p])"
 
@@ -158,9 +152,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Field, Fields, Int, MessageType, Node, Processes, SetOf, Size, action, any_of, declare, environment,
-    environment_step, receives, send, stored,
+    Each, Fields, Int, MessageType, Node, SetOf, Size, action, any_of, declare, environment, environment_step, receives,
+    send, stored,
 )  # fmt: skip
+
+Left = Annotated[set[int], SetOf(2)]
 
 
 class M(MessageType):
@@ -168,16 +164,9 @@ class M(MessageType):
 
 
 class State(Fields):
-    left: Each[Node, set[int]]
-    heard: Each[Node, set[int]]
-    open: set[int]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("left", SetOf(2), "to send"), stored("heard", SetOf(2), "heard"),
-        environment("open", SetOf(2), "open"),
-    ]
+    left: Each[Node, Left] = stored("to send")
+    heard: Each[Node, Left] = stored("heard")
+    open: Left = environment("open")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -203,7 +192,7 @@ def on_m(s: State, p: Node, source: Node, m: M) -> None:
     s.heard[p].add(m.k)
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)
 '''
 TOLD = "    k = any_of(s, {k for k in range(2) if k in s.left[p] and k not in s.heard[p]})\n"
 
@@ -246,19 +235,19 @@ def test_a_step_whose_set_is_empty_is_not_enabled(changes: list, states: int | N
 
 FIRST = """from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Each, Field, Fields, Int, Node, Processes, SetOf, Size, Variant, action, any_of, choose, declare, stored,
-)
+    Each, Fields, Int, Node, Range, SetOf, Size, Variant, action, any_of, choose, declare, stored,
+)  # fmt: skip
+
+X = Annotated[int, Int(0, 4)]
 
 
 class State(Fields):
-    x: Each[Node, int]
-    v: Each[Node, set[int]]
-    a: Each[Node, Each[int, int]]
-
-
-def state(size: Size) -> list[Field]:
-    return [stored("x", Int(0, 4), "x"), stored("v", SetOf(3), "v"), stored("a", Int(0, 4), "a", 3)]
+    x: Each[Node, X] = stored("x")
+    v: Each[Node, Annotated[set[int], SetOf(3)]] = stored("v")
+    a: Each[Node, Each[Annotated[int, Range(0, 2)], X]] = stored("a")
 
 
 @action()
@@ -286,7 +275,7 @@ def first(s: State, p: Node) -> None:
         s.a[p][1] = s.x[p]
 
 
-PROTOCOL = declare(__name__, state=state, nodes=1, variants=[Variant("w", "it acts", {"peek": peek_w})])
+PROTOCOL = declare(__name__, nodes=1, variants=[Variant("w", "it acts", {"peek": peek_w})])
 """
 IS = "any_of(s, {k for k in s.v[p] if k < 2})"
 STATEMENTS = [

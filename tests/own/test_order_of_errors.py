@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Int, MessageType, Node, NodeId, Seq, State, action, declare, receives, safety, send, stored,
+    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, declare, receives, safety, send, stored,
 )  # fmt: skip
 
 
@@ -32,12 +32,10 @@ class GO(MessageType):
     to: Node
 
 
-def state(size):
-    return [
-        stored("level", Int(0, 2), "how far"),
-        stored("chief", NodeId.of(size.nodes), "whom it follows"),
-        stored("log", Seq(Int(0, 2), 2), "what it did"),
-    ]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 2)]] = stored("how far")
+    chief: Each[Node, Node] = stored("whom it follows")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 2)]], AtMost(2)]] = stored("what it did")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -94,7 +92,7 @@ def small(s: State) -> bool:
     pass  # the case
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"ups": 2}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"ups": 2}, nodes=2)
 '''
 )
 EACH = "for p in range(s.NODES):"
@@ -188,17 +186,15 @@ COUNTED = '''"""The environment counts whom it asks."""
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NODE, Bool, Int, Node, State, action, declare, environment, environment_step, safety, stored,
-)
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, environment, environment_step, safety, stored
 
 
-def state(size):
-    return [
-        stored("up", Bool(), "it is up"),
-        environment("seen", Int(0, 9), "how many were asked"),
-        environment("found", Bool(), "one is up"),
-    ]
+class State(Fields):
+    up: Each[Node, bool] = stored("it is up")
+    seen: Annotated[int, Int(0, 9)] = environment("how many were asked")
+    found: bool = environment("one is up")
 
 
 def may(s: State, p: Node) -> bool:
@@ -235,7 +231,7 @@ def one_is_enough(s: State) -> bool:
     return not s.found or s.seen <= 1
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"ups": 1}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"ups": 1}, nodes=2)
 '''
 UNTIL = {
     "or": [EACH, "    s.found = s.found or asked(s, p)"],

@@ -104,9 +104,9 @@ def test_what_reads_how_much_is_left_is_not_said_of_any_number(written) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("    return [\n", '    most = max(3, size.budgets["refusals"])\n    return [\n'),
-        ("    return [\n", "    some = {**size.budgets}\n    return [\n"),
-        ("    return [\n", "    many = size.refusals > 100\n    return [\n"),
+        ("Phase = Annotated[int, ", 'Phase = Annotated[int, lambda size: max(3, size.budgets["refusals"]) and '),
+        ("Phase = Annotated[int, ", "Phase = Annotated[int, lambda size: {**size.budgets} and "),
+        ("Phase = Annotated[int, ", "Phase = Annotated[int, lambda size: (size.refusals > 100 or True) and "),
     ],
 )
 def test_a_range_that_many_more_would_change_is_counted(written, old: str, new: str) -> None:
@@ -122,7 +122,7 @@ def granted_of(path: str, **given: int) -> list[str]:
 def test_budgets_that_the_world_gives_are_read_and_named_too(written) -> None:
     """A guard that counts what the network may lose; and with all budgets of its world."""
     lossy = "\ndef lossy(s: State) -> bool:\n    return s.drops_left > 0\n\n"
-    path = written("\ndef state(size", f"{lossy}\ndef state(size")
+    path = written("\nclass State(", f"{lossy}\nclass State(")
     said = "; ".join(granted_of(path, drops=2))
     assert "at most 2 drops: the protocol counts them" in said
     assert re.search("no .*duplicates.* ever: they have no budget", said)
@@ -144,7 +144,11 @@ def tick(s: State) -> None:
 
 def test_a_clock_goes_on_within_its_range(written) -> None:
     text = TEXT.replace("import (\n", "import (\n    Int, environment, environment_step,\n")
-    text = text.replace("    return [\n", '    return [\n        environment("now", Int(0, 2), "the time"),\n', 1)
+    text = text.replace(
+        "class State(Fields):\n",
+        'class State(Fields):\n    now: Annotated[int, Int(0, 2)] = environment("the time")\n',
+        1,
+    )
     text = text.replace('{"begins": 1,', '{"ticks": 1, "begins": 1,')
     path = written("PROTOCOL = ", CLOCK + "PROTOCOL = ", text)
     outcome = asked(path, "tick", channel=2)
@@ -336,15 +340,13 @@ def test_where_there_was_no_time_to_list_the_steps_nothing_is_proved(written, mo
 CHOICES = '''
 """A choice within a choice: some numbers of alternatives stand for none."""
 from __future__ import annotations
-from zabcheck.language import Each, Field, Fields, Int, Node, Size, State, action, choose, declare, safety, volatile
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, choose, declare, safety, volatile
 
 
 class State(Fields):
-    at: Each[Node, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [volatile("at", Int(0, 9), "where it is")]
+    at: Each[Node, Annotated[int, Int(0, 9)]] = volatile("where it is")
 
 
 @action(when=lambda s, p: s.at[p] == 0)
@@ -360,7 +362,7 @@ def below(s: State) -> bool:
     return s.at[0] != LIMIT
 
 
-PROTOCOL = declare(__name__, state=state, nodes=1)
+PROTOCOL = declare(__name__, nodes=1)
 '''
 
 

@@ -343,10 +343,12 @@ def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
 BLINK = """
 "A light that must never be on, and is, for less than a tick."
 from __future__ import annotations
-from zabcheck.language import Bool, Node, State, action, broken, declare, safety, volatile
+from zabcheck.language import Each, Fields, Node, action, broken, declare, safety, volatile
 
-def state(size):
-    return [volatile("on", Bool(), "the light")]
+
+class State(Fields):
+    on: Each[Node, bool] = volatile("the light")
+
 
 def is_off(s: State, p: Node) -> bool:
     return not s.on[p]
@@ -374,7 +376,7 @@ def dark(s: State) -> bool:
             return broken(f"the light of p{p} is on")
     return True
 
-PROTOCOL = declare(__name__, state=state, budgets={"blinks": 1})
+PROTOCOL = declare(__name__, budgets={"blinks": 1})
 """
 
 

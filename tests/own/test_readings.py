@@ -19,8 +19,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NODE, Bool, Int, MessageType, Node, NodeId, State, action, declare, ghost, observation, receives, safety, send,
-    volatile,
+    Each, Fields, Int, MessageType, Node, action, declare, ghost, observation, receives, safety, send, volatile,
 )  # fmt: skip
 
 
@@ -32,8 +31,9 @@ class SAYS(MessageType):
 IDLE, BUSY = 0, 1
 
 
-def state(size):
-    return [volatile("mode", Int(0, 1, names=("IDLE", "BUSY")), "what it does"), ghost("seen", Bool(), "said", NODE)]
+class State(Fields):
+    mode: Each[Node, Annotated[int, Int(0, 1, names=('IDLE', 'BUSY'))]] = volatile("what it does")
+    seen: Each[Node, bool] = ghost("said")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -71,7 +71,7 @@ def fine(s: State) -> bool:
     return s.seen[0] or not s.seen[0]
 
 
-PROTOCOL = declare(__name__, state=state, budgets={}, nodes=2)
+PROTOCOL = declare(__name__, budgets={}, nodes=2)
 '''
 
 
@@ -107,12 +107,12 @@ def test_words_for_an_entry_say_which(tmp_path: Path, reading: str) -> None:
     """They would end with a traceback where a run is told, or be the same for two entries."""
     with pytest.raises(ProtocolError, match=r"needs {} for each of its numbers, which are 1"):
         model_of(
-            tmp_path / "says.py", TEXT.replace('"said", NODE', f'"said", NODE, reading="{reading}"')
+            tmp_path / "says.py", TEXT.replace('ghost("said")', f'ghost("said", reading="{reading}")')
         ).program.initial()
 
 
 def test_words_for_an_entry_name_processes(tmp_path: Path) -> None:
-    model = model_of(tmp_path / "says.py", TEXT.replace('"said", NODE', '"said", NODE, reading="what {} saw"'))
+    model = model_of(tmp_path / "says.py", TEXT.replace('ghost("said")', 'ghost("said", reading="what {} saw")'))
     seen = next(f for f in model.program.schema.fields if f.name == "seen")
     assert _place(seen, (1,)) == "what p1 saw"
 

@@ -37,7 +37,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, NODE, Bool, Int, MessageType, Node, NodeId, OneOf, State, action, choose, connect, declare,
+    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, action, choose, connect, declare,
     disconnect, environment, environment_step, forget, ghost, observation, receives, safety, send_to_follower,
     send_to_leader, stored, volatile,
 )
@@ -45,15 +45,12 @@ from zabcheck.language import (
 LOOKING, FOLLOWING, LEADING = range(3)
 
 
-def state(size):
-    return [
 '''
     + ROLES
-    + """        stored("left", Bool(), "it has led, and left"),
-        stored("taken", Int(0, 3), "what it has taken"),
-        stored("heard", Bool(), "it has heard news"),
-        environment("season", Int(0, 1), "what time it is"),
-    ]
+    + """    left: Each[Node, bool] = stored("it has led, and left")
+    taken: Each[Node, Annotated[int, Int(0, 3)]] = stored("what it has taken")
+    heard: Each[Node, bool] = stored("it has heard news")
+    season: Annotated[int, Int(0, 1)] = environment("what time it is")
 
 
 class HELLO(MessageType): ...
@@ -117,7 +114,7 @@ def any_state(s: State) -> bool:
 TAIL = """
 
 PROTOCOL = declare(
-    __name__, state=state, world="connections", budgets={budgets}, flight=lambda size: (4, 6)
+    __name__, world="connections", budgets={budgets}, flight=lambda size: (4, 6)
 )
 """
 
@@ -509,7 +506,7 @@ def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypat
     elects = "def on_elected(s: State, l: Node) -> None:\n    s.role[l] = LEADING\n\n\n"
     elects += "def on_follow(s: State, f: Node, l: Node) -> None:\n    s.role[f] = FOLLOWING\n\n\n"
     assert why(elects, 'elects=("taken",), ') == "an election is a step (elects)"
-    whole = whole.replace('stored("taken"', 'on_disk("taken"').replace("budgets={", 'budgets={"crashes": 1, ')
+    whole = whole.replace('stored("what it has', 'on_disk("what it has').replace("budgets={", 'budgets={"crashes": 1, ')
     assert why() == "a process has something on a disk (on_disk)"
     assert why(crashes=0) == "a process has something on a disk (on_disk)"
     assert "declares no two steps to commute" in why(network="lossy")
@@ -580,8 +577,7 @@ def test_who_is_down_and_has_not_closed_its_end_sees_who_leads(tmp_path: Path) -
     for old, instead in (
         (
             '        environment("season"',
-            '        ghost("forgotten", Bool(), "one has"),\n        ghost("late", Bool(), "one is"),\n'
-            '        environment("season"',
+            '    forgotten: bool = ghost("one has")\n    late: bool = ghost("one is")\n        environment("season"',
         ),
         ("    return not s.left[l] and not s.left[p]\n", "    return not s.heard[p]\n"),
         (

@@ -25,8 +25,10 @@ TEXT = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, NODE, AnyMessage, Bool, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect,
+    NOBODY, AnyMessage, Each, Fields, MessageType, Node, OneOf, connect, declare, disconnect,
     ghost, observation, receives, safety, send_to_follower, send_to_leader, volatile,
 )
 
@@ -37,14 +39,11 @@ LOOKING, FOLLOWING, LEADING = range(3)
 class HELLO(MessageType{end}): ...
 
 
-def state(size):
-    return [
 '''
     + ROLES
-    + """        ghost("gave_up", Bool(), "somebody has given up"),
-        ghost("heard_since", Bool(), "a leader has heard somebody since"),
-        ghost("late", Bool(), "it has learned of a loss after that", NODE),
-    ]
+    + """    gave_up: bool = ghost("somebody has given up")
+    heard_since: bool = ghost("a leader has heard somebody since")
+    late: Each[Node, bool] = ghost("it has learned of a loss after that")
 
 
 """
@@ -156,23 +155,22 @@ ERRS = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, NODE, Int, Bool, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect,
+    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, connect, declare, disconnect,
     ghost, observation, receives, safety, send_to_leader, volatile, stored,
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
 
 
-def state(size):
-    return [
 '''
     + ROLES
-    + """        stored("gone", Bool(), "it has given up"),
-        ghost("gave_up", Bool(), "somebody has given up"),
-        ghost("times", Int(0, 9), "how often"),
-        ghost("heard_since", Bool(), "a leader has heard somebody since"),
-    ]
+    + """    gone: Each[Node, bool] = stored("it has given up")
+    gave_up: bool = ghost("somebody has given up")
+    times: Annotated[int, Int(0, 9)] = ghost("how often")
+    heard_since: bool = ghost("a leader has heard somebody since")
 
 
 class HELLO(MessageType): ...
@@ -244,21 +242,20 @@ ONE_LEADER = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, NODE, Bool, MessageType, Node, NodeId, OneOf, State, abcast, connect, declare, disconnect, ghost,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, abcast, connect, declare, disconnect, ghost,
     observation, receives, safety, send_to_follower, send_to_leader, stored, volatile,
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
 
 
-def state(size):
-    return [
 '''
     + ROLES
-    + """        stored("welcome", Bool(), "it was welcomed"),
-        ghost("early", Bool(), "it had news before that", NODE),
-    ]
+    + """    welcome: Each[Node, bool] = stored("it was welcomed")
+    early: Each[Node, bool] = ghost("it had news before that")
 
 
 class HELLO(MessageType): ...
@@ -351,20 +348,19 @@ ORACLE_SEES = (
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    Bool, Node, NodeId, OneOf, Seq, State, abcast, declare, disconnect, establish, stored, volatile
+    Each, Fields, History, Node, OneOf, abcast, declare, disconnect, establish, stored, volatile
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
 
 
-def state(size):
-    return [
 '''
     + ROLES
-    + """        stored("left", Bool(), "it has led, and left"),
-        stored("history", size.history, "what it has"),
-    ]
+    + """    left: Each[Node, bool] = stored("it has led, and left")
+    history: Each[Node, History] = stored("what it has")
 
 
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:

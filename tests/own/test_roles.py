@@ -29,7 +29,7 @@ from traces.record.fair import NotFair, hold_fair
 from traces.record.file import read_trace
 from traces.record.lasso import Lasso
 from traces.record.trace import Transmission
-from zabspec.authoring.declaration import ConfigError, ProtocolError
+from zabspec.authoring.declaration import ConfigError
 from zabspec.authoring.unused import unused
 from zabspec.language.layout.notation import named_by
 from zabspec.model import Configuration, Model
@@ -162,24 +162,6 @@ REFUSED: list[tuple[str, str, str]] = [
 
 
 BEGUN = "    begun: Each[Coordinator, bool]\n"
-CLASSES = [
-    (BEGUN, "", "class State has no begun"),
-    ("from __future__ import annotations\n", "", "begin the file with `from __future__ import annotations`"),
-    (BEGUN, "    begun: bool\n", "begun is a field of each process: Each[Coordinator, ...]"),
-    (BEGUN, f"{BEGUN}    extra: int\n", "class State has extra, which state(size) does not have"),
-]
-
-
-@pytest.mark.parametrize(("old", "new", "said"), CLASSES)
-def test_a_class_for_tools_says_what_is_declared(tmp_path: Path, old: str, new: str, said: str) -> None:
-    text = (EXAMPLES / "two_phase_commit.py").read_text(encoding="utf-8")
-    assert old in text
-    path = tmp_path / "typed.py"
-    path.write_text(text.replace(old, new, 1), encoding="utf-8")
-    with pytest.raises(ProtocolError) as problem:
-        _ = Model(Configuration(str(path))).parts
-    assert said in str(problem.value)
-    assert "typed.py:" in str(problem.value)
 
 
 def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None:
@@ -326,8 +308,13 @@ def test_sets_of_processes_in_messages_are_named(tmp_path: Path) -> None:
 
 def test_a_run_time_error_names_processes_by_roles(tmp_path: Path) -> None:
     counts = ("    serve(s, p, source)\n", "    s.count[p] += 1\n    serve(s, p, source)\n")
-    field = '        stored("count", Int(0, 0), "how often", of="server"),\n'
-    path = written(tmp_path, counts, ("        stored(", field + "        stored("), ("Bool,", "Bool, Int,"))
+    field = 'class State(Fields):\n    count: Each[Server, Annotated[int, Int(0, 0)]] = stored("how often")\n'
+    more = (
+        ("class State(Fields):\n", field),
+        ("    NOBODY,", "    NOBODY, Int,"),
+        ("import NewType", "import Annotated, NewType"),
+    )
+    path = written(tmp_path, counts, *more)
     told = CliRunner().invoke(main, ["--protocol", path, "--engine", "interpret", "--no-trace"]).stdout
     assert "count[server1] would be 1, declared 0..0" in " ".join(told.split())
     assert "with s.count[p] = 0, p = server1" in told

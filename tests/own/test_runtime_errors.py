@@ -35,27 +35,28 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Int, MessageType, Node, NodeId, Processes, Record, Seq, SetOf, State, Txn, action, choose, declare,
+    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, Range, RecordType, SeqOf, SetOf, Txn, action, choose, declare,
     environment, environment_step, ghost, observation, on_disk, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
-
-def state(size):
-    return [
-        stored("level", Int(0, 3), "how far"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("log", Seq(Int(0, 9), 2), "what was heard"),
-        stored("most", Int(0, size.ups, "--ups"), "as many as there are"),
-        volatile("seen", SetOf(3), "which it saw"),
-        volatile("slots", Int(0, 9), "one of three", 3),
-        stored("pair", Record("Pair", {"a": Int(0, 3), "b": Int(0, 3)}), "two numbers"),
-        ghost("shown", Int(0, 3), "what was shown", "node"),
-        environment("clock", Int(0, 3), "a clock"),
-    ]
+Level = Annotated[int, Int(0, 3)]
 
 
-def types(size):
-    return {"Pair": Record("Pair", {"a": Int(0, 3), "b": Int(0, 3)})}
+class Pair(RecordType):
+    a: Level
+    b: Level
+
+
+class State(Fields):
+    level: Each[Node, Level] = stored("how far")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 9)]], AtMost(2)]] = stored("what was heard")
+    most: Each[Node, Annotated[int, Range(0, lambda size: size.ups, "--ups")]] = stored("as many as there are")
+    seen: Each[Node, Annotated[set[int], SetOf(3)]] = volatile("which it saw")
+    slots: Each[Node, Each[Annotated[int, Range(0, 2)], Annotated[int, Int(0, 9)]]] = volatile("one of three")
+    pair: Each[Node, Pair] = stored("two numbers")
+    shown: Each[Node, Level] = ghost("what was shown")
+    clock: Level = environment("a clock")
 
 
 class UP(MessageType):
@@ -110,7 +111,7 @@ def tick(s: State) -> None:
 '''
     + some("somebody", "s.level[p] > 0", "Somebody is up.")
     + never("low", "s.level[p] == 3", "Nobody is at 3.", "somebody")
-    + """PROTOCOL = declare(__name__, state=state, types=types, budgets={"ups": 3}, nodes=2)
+    + """PROTOCOL = declare(__name__, budgets={"ups": 3}, nodes=2)
 """
 )
 WRONG = "    pass\n"

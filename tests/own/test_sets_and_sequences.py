@@ -29,9 +29,8 @@ from enum import IntEnum
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Field, Fields, Int, MessageType, Node, NodeId, OneOf, Processes, Record, RecordType, Seq, SeqOf,
-    SetOf, Size, action, any_of, broken, declare, is_quorum, processes, receives, safety, send, shared, stored,
-    volatile,
+    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, OneOf, RecordType, SeqOf, SetOf, Size, action, any_of, broken,
+    declare, is_quorum, processes, receives, safety, send, shared, stored, volatile,
 )  # fmt: skip
 
 SLOTS = range(1, 4)
@@ -43,37 +42,24 @@ class Phase(IntEnum):
     BUSY = 1
 
 
+class TELL(MessageType):
+    known: set[Node]
+    log: Annotated[SeqOf[Annotated[int, Int(0, 4)]], AtMost(3)]
+
+
 class Pair(RecordType):
     who: Node
     known: set[Node]
 
 
-class TELL(MessageType):
-    known: set[Node]
-    log: Annotated[SeqOf[int], Seq(Int(0, 4), 3)]
-
-
 class State(Fields):
-    phase: Each[Node, Phase]
-    heard: Each[Node, set[Node]]
-    slots: Each[Node, set[int]]
-    log: Each[Node, SeqOf[int]]
-    last: Each[Node, SeqOf[int]]
-    pair: Each[Node, Pair]
-    line: SeqOf[Node]
-
-
-def types(size: Size) -> dict[str, Record | Seq]:
-    return {"Pair": Record("Pair", {"who": NodeId.of(size.nodes), "known": Processes(size.nodes)})}
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("phase", OneOf(Phase), "what it does"), volatile("heard", Processes(size.nodes), "whom it has heard of"),
-        stored("slots", SetOf(5), "what it keeps"), stored("log", Seq(Int(0, 4), 3), "what it heard"),
-        volatile("last", Seq(Int(0, 9), 5), "the same before"), stored("pair", types(size)["Pair"], "a pair"),
-        shared("line", Seq(NodeId.of(size.nodes), 2), "who waits"),
-    ]
+    phase: Each[Node, Phase] = stored("what it does")
+    heard: Each[Node, set[Node]] = volatile("whom it has heard of")
+    slots: Each[Node, Annotated[set[int], SetOf(5)]] = stored("what it keeps")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 4)]], AtMost(3)]] = stored("what it heard")
+    last: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 9)]], AtMost(5)]] = volatile("the same before")
+    pair: Each[Node, Pair] = stored("a pair")
+    line: Annotated[SeqOf[Node], AtMost(2)] = shared("who waits")
 
 
 def at(s: State, p: Node, k: int = 0) -> int:
@@ -140,7 +126,7 @@ def few(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, types=types, budgets={"tells": 2, "crashes": 1}, flight=lambda size: 9
+    __name__, budgets={"tells": 2, "crashes": 1}, flight=lambda size: 9
 )
 '''
 

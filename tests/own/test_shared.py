@@ -19,25 +19,17 @@ TEXT = '''"""Mutual exclusion of two processes (Peterson 1981)."""
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Node, NodeId, OneOf, Size, action, declare, progress, safety, shared, stored,
-)
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Node, OneOf, Size, action, declare, progress, safety, shared, stored
 
 IDLE, FLAGGED, WAITING, CRITICAL = range(4)
 
 
 class State(Fields):
-    at: Each[Node, int]
-    wants: Each[Node, bool]
-    turn: Node
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("at", OneOf("IDLE", "FLAGGED", "WAITING", "CRITICAL"), "where it is"),
-        shared("wants", Bool(), "who wants to enter", NODE),
-        shared("turn", NodeId.of(size.nodes), "who lets the other go first"),
-    ]
+    at: Each[Node, Annotated[int, OneOf("IDLE", "FLAGGED", "WAITING", "CRITICAL")]] = stored("where it is")
+    wants: Each[Node, bool] = shared("who wants to enter")
+    turn: Node = shared("who lets the other go first")
 
 
 @action(fair=False)
@@ -93,7 +85,7 @@ def entered(s: State, p: Node) -> bool:
     return s.at[p] in (FLAGGED, WAITING)
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2)
+PROTOCOL = declare(__name__, nodes=2)
 '''
 
 
@@ -139,8 +131,8 @@ def test_without_its_condition_two_are_inside(engine: str, test: str, tmp_path: 
     ("old", "new", "said"),
     [
         (
-            'shared("turn"',
-            'environment("turn"',
+            "turn: Node = shared(",
+            "turn: Node = environment(",
             "not write environment field turn; declare it with shared",
         ),
         (
@@ -149,7 +141,7 @@ def test_without_its_condition_two_are_inside(engine: str, test: str, tmp_path: 
             "own process only: at[p]; send a message, or declare it",
         ),
         ("return s.at[p] == FLAGGED", "s.turn = p\n    return s.at[p] == FLAGGED", "may not write shared field turn"),
-        ('stored("at"', 'on_disk("at"', "turn is shared, and a process with a disk fails inside a step"),
+        ('stored("where', 'on_disk("where', "turn is shared, and a process with a disk fails inside a step"),
     ],
 )
 def test_what_is_not_shared_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:

@@ -19,23 +19,17 @@ TEXT = '''"""Coins that lie anyhow; who has the turn flips its own, and passes t
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, Node, NodeId, Size, action, any_of, declare, initial, processes, progress,
-    safety, shared,
-)
+    Each, Fields, Int, Node, Size, action, any_of, declare, initial, processes, progress, safety, shared,
+)  # fmt: skip
 
 
 class State(Fields):
-    up: Each[Node, bool]
-    turn: Node
-    price: int
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("up", Bool(), "it lies so", NODE), shared("turn", NodeId.of(size.nodes), "whose turn it is"),
-        shared("price", Int(0, 300), "what does not change"),
-    ]
+    up: Each[Node, bool] = shared("it lies so")
+    turn: Node = shared("whose turn it is")
+    price: Annotated[int, Int(0, 300)] = shared("what does not change")
 
 
 @initial
@@ -64,7 +58,7 @@ def waits(s: State, p: Node) -> bool:
     return any(s.up[q] != s.up[p] for q in processes(s))
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)
 '''
 STATES, ORBITS = 8 * 3 * 300, 6 * 300
 REFUSED = "mine.py:2[0-9]: a run may begin in several states, and only explorations on this machine"

@@ -12,15 +12,20 @@ from click.testing import CliRunner
 from checker.cli import main
 
 TEXT = """from __future__ import annotations
-from zabcheck.language import Field, Int, Node, Record, Size, State, action, declare, safety, stored, choose
+from typing import Annotated
+from zabcheck.language import Each, Fields, Int, Node, RecordType, action, declare, safety, stored, choose
 HUGE = 2**62
-def types(size: Size) -> dict[str, Record]:
-    return {"Pair": Record("Pair", {"one": Int(5, 5), "a": Int(0, HUGE // 2), "two": Int(-7, -7)})}
-def state(size: Size) -> list[Field]:
-    pair = types(size)["Pair"]
-    return [stored("x", Int(0, 3), "x"), stored("load", Int(0, HUGE), "load"), stored("pair", pair, "pair"),
-            stored("debt", Int(-HUGE, 0), "debt"), stored("side", Int(0, 2**31), "side"),
-            stored("least", Int(-HUGE - HUGE + 1, 0), "least")]
+class Pair(RecordType):
+    one: Annotated[int, Int(5, 5)]
+    a: Annotated[int, Int(0, HUGE // 2)]
+    two: Annotated[int, Int(-7, -7)]
+class State(Fields):
+    x: Each[Node, Annotated[int, Int(0, 3)]] = stored("x")
+    load: Each[Node, Annotated[int, Int(0, HUGE)]] = stored("load")
+    pair: Each[Node, Pair] = stored("pair")
+    debt: Each[Node, Annotated[int, Int(-HUGE, 0)]] = stored("debt")
+    side: Each[Node, Annotated[int, Int(0, 2**31)]] = stored("side")
+    least: Each[Node, Annotated[int, Int(-HUGE - HUGE + 1, 0)]] = stored("least")
 @action(budget="begins")
 def begin(s: State, p: Node) -> None:
     BODY
@@ -45,7 +50,7 @@ def small(s: State) -> bool:
         if s.x[p] == 3:
             return False
     return shared(1) == 2
-PROTOCOL = declare(__name__, state=state, types=types, nodes=1, budgets={"begins": 1})
+PROTOCOL = declare(__name__, nodes=1, budgets={"begins": 1})
 """
 LEAVES = {
     "a sum": "s.load[p] + s.load[p]",
@@ -151,10 +156,17 @@ def test_a_quotient_that_stays_is_accepted(folder: Path, words: list[str], name:
 
 
 REST = """from __future__ import annotations
-from zabcheck.language import Field, Int, Node, Size, State, action, declare, safety, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, stored
 LOW = -2**63
-def state(size: Size) -> list[Field]:
-    return [stored("least", Int(-2**63, -2**62), "least"), stored("by", Int(-1, 9), "by")]
+
+
+class State(Fields):
+    least: Each[Node, Annotated[int, Int(-9223372036854775808, -4611686018427387904)]] = stored("least")
+    by: Each[Node, Annotated[int, Int(-1, 9)]] = stored("by")
+
+
 @action(budget="begins")
 def begin(s: State, p: Node) -> None:
     s.least[p] = LOW
@@ -166,7 +178,7 @@ def begun(s: State) -> bool:
 def small(s: State) -> bool:
     \"\"\"One has begun and there is no rest.\"\"\"
     return s.begins_left == 1 or s.least[0] % BY != 0
-PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"begins": 1})
+PROTOCOL = declare(__name__, nodes=1, budgets={"begins": 1})
 """
 
 

@@ -27,16 +27,14 @@ CLIMB = '''"""Each step goes up, while its budget lasts."""
 
 from __future__ import annotations
 
-from zabcheck.language import Each, Field, Fields, Int, Node, Size, action, declare, final, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, final, stored
 
 
 class State(Fields):
-    level: Each[Node, int]
+    level: Each[Node, Annotated[int, Int(0, 9)]] = stored("how far it is")
     STEPS: int
-
-
-def state(size: Size) -> list[Field]:
-    return [stored("level", Int(0, 9), "how far it is")]
 
 
 @action(when=lambda s, p: s.level[p] < 3, budget="steps")
@@ -44,7 +42,7 @@ def up(s: State, p: Node) -> None:
     s.level[p] += 1
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"steps": 4})
+PROTOCOL = declare(__name__, nodes=2, budgets={"steps": 4})
 '''
 AT_TOP = """@final
 def at_top(s: State) -> bool:

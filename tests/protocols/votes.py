@@ -8,26 +8,30 @@ apart."""
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import Processes, Size, volatile
-from zabspec.language import Field, Int, NodeId
-from zabspec.language.python.lang import NOBODY, Node, State, Words, is_quorum
+from zabspec.authoring.annotated import Annotations
+from zabspec.authoring.declaration import Size, volatile
+from zabspec.language import Field
+from zabspec.language.python.lang import NOBODY, Each, Fields, Node, State, Words, is_quorum
 from zabspec.worlds.actor import elections_left, is_down, may_vote, on_elected, on_follow, spend_election
 from zabspec.worlds.connections import NONE, emit_elections, may_join
 from zabspec.worlds.step_annotations import emit
 from zabspec.worlds.steps import ORACLE
-from zabspec.zookeeper.state import LEADING, LOOKING, epochs, zxid_kind
+from zabspec.zookeeper.state import LEADING, LOOKING, CurrentEpoch, Zxid
 
 __all__: list[str] = []
 
 
-def hidden_fields(size: Size) -> tuple[Field, ...]:
+class Votes(Fields):
     """The votes: what the map from this election to that of one step forgets."""
-    return (
-        volatile("voted", NodeId.of(size.nodes), "FastLeaderElection.proposedLeader"),
-        volatile("vote_epoch", Int(0, epochs(size), "--elections"), "proposedEpoch"),
-        volatile("vote_zxid", zxid_kind(size), "proposedZxid"),
-        volatile("backers", Processes(size.nodes), "recvset: who is known to vote as it does"),
-    )
+
+    voted: Each[Node, Node] = volatile("FastLeaderElection.proposedLeader")
+    vote_epoch: Each[Node, CurrentEpoch] = volatile("proposedEpoch")
+    vote_zxid: Each[Node, Zxid] = volatile("proposedZxid")
+    backers: Each[Node, set[Node]] = volatile("recvset: who is known to vote as it does")
+
+
+def hidden_fields(size: Size) -> tuple[Field, ...]:
+    return tuple(Annotations(size, {}).fields(Votes))
 
 
 def enabled_at_elector(s: State, out: Words, p: Node) -> None:

@@ -5,15 +5,11 @@ from __future__ import annotations
 
 from zabcheck.language import (
     NOBODY,
-    Bool,
-    Field,
+    Each,
+    Fields,
     Members,
     MessageType,
     Node,
-    NodeId,
-    Processes,
-    Size,
-    State,
     Variant,
     action,
     broken,
@@ -33,13 +29,11 @@ class ASK(MessageType): ...
 class VOTE(MessageType): ...
 
 
-def state(size: Size) -> tuple[Field, ...]:
-    return (
-        stored("voted", NodeId.of(size.nodes), "whom it voted for"),
-        volatile("asked", Bool(), "it has asked for votes"),
-        volatile("votes", Processes(size.nodes), "who voted for it"),
-        volatile("leads", Bool(), "it has the votes of a quorum"),
-    )
+class State(Fields):
+    voted: Each[Node, Node] = stored("whom it voted for")
+    asked: Each[Node, bool] = volatile("it has asked for votes")
+    votes: Each[Node, set[Node]] = volatile("who voted for it")
+    leads: Each[Node, bool] = volatile("it has the votes of a quorum")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -116,7 +110,6 @@ def half(s: State, members: Members) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"asks": 2},
     flight=lambda size: 2 * size.nodes,
     variants=[Variant("half", "half of the processes decide", {"enough": half})],

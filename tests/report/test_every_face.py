@@ -20,15 +20,13 @@ nobody."""
 
 from __future__ import annotations
 
-from zabcheck.language import Each, Field, Fields, Int, Node, Size, action, declare, invariant, safety, volatile
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, invariant, safety, volatile
 
 
 class State(Fields):
-    count: Each[Node, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [volatile("count", Int(0, 3), "how often it counted")]
+    count: Each[Node, Annotated[int, Int(0, 3)]] = volatile("how often it counted")
 
 
 def may_count(s: State, p: Node) -> bool:
@@ -74,7 +72,7 @@ def never_named(s: State) -> bool:
     return s.count[0] < 3
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)
 '''
 STATEMENT = "A count is at most {}. It is never more."
 

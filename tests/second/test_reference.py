@@ -22,8 +22,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, NODE, Int, MessageType, Node, NodeId, Processes, Seq, State, action, declare, environment, environment_step,
-    ghost, receives, send, stored, volatile,
+    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, declare, environment, environment_step, ghost,
+    receives, send, stored, volatile,
 )  # fmt: skip
 
 
@@ -32,9 +32,13 @@ class PING(MessageType):
     who: Node
 
 
-def state(size):
-    return [stored("got", Seq(Int(0, 3), 4), ""), volatile("v", Processes(2), ""),
-            environment("clock", Int(0, 1), ""), ghost("seen", Int(0, 3), "", NODE)]
+class State(Fields):
+    got: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(4)]] = stored("")
+    v: Each[Node, set[Node]] = volatile("")
+    clock: Annotated[int, Int(0, 1)] = environment("")
+    seen: Each[Node, Annotated[int, Int(0, 3)]] = ghost("")
+
+
 def first(s: State, p: Node) -> bool:
     return p == 0
 @action(when=first, budget="a")
@@ -48,7 +52,7 @@ def on_ping(s: State, p: Node, m: PING) -> None:
 @environment_step(budget="ticks")
 def tick(s: State) -> None:
     s.clock = 1
-PROTOCOL = declare(__name__, state=state, nodes=2, network="ordered",
+PROTOCOL = declare(__name__, nodes=2, network="ordered",
     budgets={"crashes": 1, "drops": 1, "duplicates": 1, "a": 1, "ticks": 1})
 """
 
@@ -69,7 +73,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Int, MessageType, Node, Seq, State, action, choose, declare, force, on_disk, send, stored, volatile,
+    AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, choose, declare, force, on_disk, send, stored,
+    volatile,
 )  # fmt: skip
 
 
@@ -77,9 +82,13 @@ class PING(MessageType):
     c: Annotated[int, Int(0, 1)]
 
 
-def state(size):
-    return [on_disk("d", Int(0, 2), ""), stored("st", Int(0, 4), ""), volatile("v", Int(0, 1), ""),
-            on_disk("log", Seq(Int(0, 7), 2), "")]
+class State(Fields):
+    d: Each[Node, Annotated[int, Int(0, 2)]] = on_disk("")
+    st: Each[Node, Annotated[int, Int(0, 4)]] = stored("")
+    v: Each[Node, Annotated[int, Int(0, 1)]] = volatile("")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 7)]], AtMost(2)]] = on_disk("")
+
+
 def on_start(s: State, p: Node) -> None:
     s.d[p] = 1
 @action(budget="a")
@@ -93,7 +102,7 @@ def work(s: State, p: Node) -> None:
 @action(budget="b")
 def spare(s: State, p: Node) -> None:
     s.v[p] = 1
-PROTOCOL = declare(__name__, state=state, nodes=1,
+PROTOCOL = declare(__name__, nodes=1,
     budgets={"crashes": 1, "power_losses": 1, "a": 1, "b": 1})
 """
 
@@ -110,7 +119,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Int, MessageType, Node, NodeId, OneOf, State, connect, declare, disconnect, on_disk, send_to_leader,
+    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, connect, declare, disconnect, on_disk, send_to_leader,
     volatile,
 )  # fmt: skip
 
@@ -119,9 +128,13 @@ class HI(MessageType):
     n: Annotated[int, Int(0, 3)]
 
 
-def state(size):
-    return [volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING"), ""),
-            volatile("leader", NodeId.of(size.nodes), ""), on_disk("vote", Int(0, 1), ""), volatile("n", Int(0, 3), "")]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING")]] = volatile("")
+    leader: Each[Node, Node] = volatile("")
+    vote: Each[Node, Annotated[int, Int(0, 1)]] = on_disk("")
+    n: Each[Node, Annotated[int, Int(0, 3)]] = volatile("")
+
+
 def on_elected(s: State, l: Node) -> None:
     s.role[l] = 2
     s.vote[l] = 1
@@ -130,7 +143,7 @@ def on_follow(s: State, f: Node, l: Node) -> None:
     s.leader[f] = l
     connect(s, f, l)
     send_to_leader(s, f, HI(n=1))
-PROTOCOL = declare(__name__, state=state, world="connections", elects=("vote",),
+PROTOCOL = declare(__name__, world="connections", elects=("vote",),
     budgets={"crashes": 1, "losses": 1, "partitions": 1, "power_losses": 1, "outages": 0, "elections": 2})
 """
 
@@ -226,15 +239,21 @@ def test_the_example_of_a_disk(tmp_path: Path) -> None:
 
 
 SPENDING = """
-from zabcheck.language import State, Node, Int, action, declare, on_disk
-def state(size):
-    return [on_disk("d", Int(0, 1), "")]
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, on_disk
+
+
+class State(Fields):
+    d: Each[Node, Annotated[int, Int(0, 1)]] = on_disk("")
+
+
 def unwritten(s: State, p: Node) -> bool:
     return s.d[p] == 0
 @action(when=unwritten, budget="BUDGET")
 def write(s: State, p: Node) -> None:
     s.d[p] = 1
-PROTOCOL = declare(__name__, state=state, nodes=1, budgets={"crashes": 1, "power_losses": 1})
+PROTOCOL = declare(__name__, nodes=1, budgets={"crashes": 1, "power_losses": 1})
 """
 
 
@@ -342,14 +361,18 @@ def test_the_example_of_zab(tmp_path: Path) -> None:
 WAITING = """
 from __future__ import annotations
 
-from zabcheck.language import Bool, MessageType, Node, State, action, declare, progress, receives, send, stored
+from zabcheck.language import Each, Fields, MessageType, Node, action, declare, progress, receives, send, stored
 
 
 class GO(MessageType): ...
 
 
-def state(size):
-    return [stored("asked", Bool(), ""), stored("done", Bool(), ""), stored("v", Bool(), "")]
+class State(Fields):
+    asked: Each[Node, bool] = stored("")
+    done: Each[Node, bool] = stored("")
+    v: Each[Node, bool] = stored("")
+
+
 def not_asked(s: State, p: Node) -> bool:
     return not s.asked[p]
 @action(when=not_asked BUDGET)
@@ -368,7 +391,7 @@ def asks(s: State, p: Node) -> bool:
 @progress
 def gets(s: State, p: Node) -> bool:
     return s.asked[p] and not s.done[p]
-PROTOCOL = declare(__name__, state=state, nodes=2, budgets={"asks": 1, "drops": DROPS})
+PROTOCOL = declare(__name__, nodes=2, budgets={"asks": 1, "drops": DROPS})
 """
 
 
@@ -391,7 +414,7 @@ def test_a_goal_holds_in_fair_runs(tmp_path: Path, budget: str, drops: str, asks
 AGAIN = """
 from __future__ import annotations
 
-from zabcheck.language import Bool, MessageType, Node, State, declare, progress, receives, send, stored
+from zabcheck.language import Each, Fields, MessageType, Node, declare, progress, receives, send, stored
 
 
 class A(MessageType): ...
@@ -400,8 +423,10 @@ class A(MessageType): ...
 class B(MessageType): ...
 
 
-def state(size):
-    return [stored("done", Bool(), "")]
+class State(Fields):
+    done: Each[Node, bool] = stored("")
+
+
 def on_start(s: State, p: Node) -> None:
     send(s, p, p, A())
     send(s, p, p, B())
@@ -414,7 +439,7 @@ def on_b(s: State, p: Node, m: B) -> None:
 @progress
 def ends(s: State, p: Node) -> bool:
     return not s.done[p]
-PROTOCOL = declare(__name__, state=state, nodes=1, flight=lambda size: 3)
+PROTOCOL = declare(__name__, nodes=1, flight=lambda size: 3)
 """
 
 
@@ -424,17 +449,23 @@ def test_each_content_between_two_processes_is_received(tmp_path: Path) -> None:
 
 
 OWN_DOWN = """
-from zabcheck.language import State, Node, OneOf, Int, declare, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, OneOf, declare, stored
 UP, DOWN = range(2)
-def state(size):
-    return [stored("where", OneOf("UP", "DOWN"), "")]
+
+
+class State(Fields):
+    where: Each[Node, Annotated[int, OneOf("UP", "DOWN")]] = stored("")
+
+
 def is_down(s: State, p: Node) -> bool:
     return s.where[p] == DOWN
 def on_crash(s: State, p: Node) -> None:
     s.where[p] = DOWN
 def on_recovery(s: State, p: Node) -> None:
     s.where[p] = UP
-PROTOCOL = declare(__name__, state=state, budgets={"crashes": 1}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"crashes": 1}, nodes=2)
 """
 
 

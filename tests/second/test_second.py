@@ -274,9 +274,19 @@ def test_a_process_that_is_down_abcasts_in_no_run(tmp_path: Path, reference: Ref
 
 
 SPENDS = """
-from zabcheck.language import State, Node, Int, NodeId, action, declare, on_disk, volatile
-def state(size):
-    return [on_disk("d", Int(0, 2), ""), volatile("role", Int(0, 2), ""), volatile("leader", NodeId.of(size.nodes), "")]
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, on_disk, volatile
+
+D = Annotated[int, Int(0, 2)]
+
+
+class State(Fields):
+    d: Each[Node, D] = on_disk("")
+    role: Each[Node, D] = volatile("")
+    leader: Each[Node, Node] = volatile("")
+
+
 def less(s: State, p: Node) -> bool:
     return s.d[p] < 2
 @action(when=less, budget="tries")
@@ -287,7 +297,7 @@ def write(s: State, p: Node) -> None:
     s.d[p] += 1
 def on_HOOK(s: State, p: Node, k: int) -> None:
     s.role[p] = 2
-PROTOCOL = declare(__name__, state=state, nodes=1, world="WORLD",
+PROTOCOL = declare(__name__, nodes=1, world="WORLD",
     budgets={"tries": 1, "crashes": 0, "power_losses": 0})
 """
 

@@ -247,8 +247,8 @@ def unchanged() -> list[int]:
     ("old", "new", "said"),
     [
         (
-            'volatile("role"',
-            'on_disk("role"',
+            'volatile("where it stands")',
+            'on_disk("where it stands")',
             "role is on a disk: the current role of a process is volatile, or stored",
         ),
         ("    s.role[l] = LEADING\n", "    s.role[l] = LEADING - choose(s, 1)\n", "on_elected: .*cannot choose"),

@@ -16,16 +16,18 @@ from zabspec.model import Configuration, Model
 
 TEXT = '''"""A handler that errs at its end, in one of its choices."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
+D = Annotated[int, Int(0, 3)]
 
-def state(size):
-    return [
-        on_disk("d", Int(0, 3), "written"),
-        stored("e", Int(0, 9), "forced as it is written"),
-        volatile("small", Int(0, 1), "what overflows"),
-        ghost("shown", Int(0, 3), "what was shown", NODE),
-    ]
+
+class State(Fields):
+    d: Each[Node, D] = on_disk("written")
+    e: Each[Node, Annotated[int, Int(0, 9)]] = stored("forced as it is written")
+    small: Each[Node, Annotated[int, Int(0, 1)]] = volatile("what overflows")
+    shown: Each[Node, D] = ghost("what was shown")
 
 
 @observation
@@ -54,7 +56,7 @@ def quiet(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, budgets={"crashes": 1}, nodes=1, unforced=2,
+    __name__, budgets={"crashes": 1}, nodes=1, unforced=2,
 )
 '''
 
@@ -117,16 +119,16 @@ def test_failing_within_a_step_that_errs(named: str, tmp_path: Path) -> None:
 
 CONNECTED = '''"""An election in which the part of each process errs at its end."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    return [
-        stored("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "what it does"),
-        stored("leader", NodeId.of(size.nodes), "whom it follows"),
-        on_disk("vote", Int(0, 3), "written"),
-        volatile("small", Int(0, 1), "what overflows"),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = stored("what it does")
+    leader: Each[Node, Node] = stored("whom it follows")
+    vote: Each[Node, Annotated[int, Int(0, 3)]] = on_disk("written")
+    small: Each[Node, Annotated[int, Int(0, 1)]] = volatile("what overflows")
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -154,7 +156,7 @@ def little(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, world="connections", elects=("vote",),
+    __name__, world="connections", elects=("vote",),
     budgets={"crashes": 1, "elections": 1}, nodes=2, unforced=4,
 )
 '''

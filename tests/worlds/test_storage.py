@@ -27,15 +27,18 @@ from zabspec.worlds.steps import KINDS
 
 LOG = '''"""A log of records, which is acknowledged before it is forced."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
+Log = Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(lambda size: size.puts)]
+Length = Annotated[int, Range(0, lambda size: size.puts)]
 
-def state(size):
-    return [
-        on_disk("log", Seq(Int(0, 3), size.puts), "the records"),
-        on_disk("length", Int(0, size.puts), "how many of them are whole"),
-        ghost("acknowledged", Int(0, size.puts), "how many records were", NODE),
-    ]
+
+class State(Fields):
+    log: Each[Node, Log] = on_disk("the records")
+    length: Each[Node, Length] = on_disk("how many of them are whole")
+    acknowledged: Each[Node, Length] = ghost("how many records were")
 
 
 def room(s: State, p: Node) -> bool:
@@ -102,7 +105,6 @@ def whole(s: State) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"puts": 2, "crashes": 0, "power_losses": 0},
     nodes=1,
     variants=[
@@ -162,8 +164,9 @@ MARKED = '''"""What is marked is whole, whichever field lasts by itself."""
 from zabcheck.language import *
 
 
-def state(size):
-    return [on_disk("record", Bool(), "it is there"), stored("mark", Bool(), "it is whole")]
+class State(Fields):
+    record: Each[Node, bool] = on_disk("it is there")
+    mark: Each[Node, bool] = stored("it is whole")
 
 
 def not_yet(s: State, p: Node) -> bool:
@@ -195,7 +198,7 @@ def whole(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, budgets={"crashes": 1}, nodes=1,
+    __name__, budgets={"crashes": 1}, nodes=1,
     variants=[Variant("mark-first", "the mark is written first", {"put": mark_first})],
 )
 '''
@@ -217,11 +220,13 @@ def test_power_loss_needs_a_disk(tmp_path: Path) -> None:
 
 SPENDS = '''"""A process that dies of its own accord, or is killed while it does."""
 
+from typing import Annotated
+
 from zabcheck.language import *
 
 
-def state(size):
-    return [on_disk("tries", Int(0, 3), "how often it tried")]
+class State(Fields):
+    tries: Each[Node, Annotated[int, Int(0, 3)]] = on_disk("how often it tried")
 
 
 def few(s: State, p: Node) -> bool:
@@ -234,7 +239,7 @@ def die(s: State, p: Node) -> None:
 
 
 PROTOCOL = declare(
-    __name__, state=state, budgets={"crashes": 0, "power_losses": 0}, nodes=1
+    __name__, budgets={"crashes": 0, "power_losses": 0}, nodes=1
 )
 '''
 
@@ -276,20 +281,20 @@ from typing import Annotated
 
 from zabcheck.language import *
 
+Heard = Annotated[int, Int(0, 3)]
+
 
 class COPY(MessageType):
     value: Annotated[int, Int(0, 3)]
 
 
-def state(size):
-    return [
-        on_disk("log", Seq(Int(0, 3), 3), "the records"),
-        on_disk("seen", Processes(size.nodes), "whose records", 2),
-        on_disk("last", NodeId.of(size.nodes), "whose was the last"),
-        volatile("heard", Int(0, 3), "copies since it started"),
-        stored("mark", Int(0, 3), "forced as it is written"),
-        ghost("shown", Int(0, 15), "how often it was shown", NODE),
-    ]
+class State(Fields):
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(3)]] = on_disk("the records")
+    seen: Each[Node, Each[Annotated[int, Range(0, 1)], set[Node]]] = on_disk("whose records")
+    last: Each[Node, Node] = on_disk("whose was the last")
+    heard: Each[Node, Heard] = volatile("copies since it started")
+    mark: Each[Node, Heard] = stored("forced as it is written")
+    shown: Each[Node, Annotated[int, Int(0, 15)]] = ghost("how often it was shown")
 
 
 @action(budget="puts")
@@ -337,7 +342,7 @@ def never_thrice(s: State) -> bool:
 
 
 PROTOCOL = declare(
-    __name__, state=state, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
+    __name__, budgets={"puts": 2, "crashes": 1}, nodes=2, unforced=12,
 )
 '''
 
@@ -366,13 +371,11 @@ REMEMBERED = '''"""What a crash makes of memory is made of what was there when t
 from zabcheck.language import *
 
 
-def state(size):
-    return [
-        on_disk("record", Bool(), "it is there"),
-        volatile("noticed", Bool(), "it has been seen there"),
-        stored("done", Bool(), "it is dealt with"),
-        stored("torn", Bool(), "it crashed between the two"),
-    ]
+class State(Fields):
+    record: Each[Node, bool] = on_disk("it is there")
+    noticed: Each[Node, bool] = volatile("it has been seen there")
+    done: Each[Node, bool] = stored("it is dealt with")
+    torn: Each[Node, bool] = stored("it crashed between the two")
 
 
 def not_yet(s: State, p: Node) -> bool:
@@ -403,7 +406,7 @@ def never_torn(s: State) -> bool:
     return not s.torn[0]
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"crashes": 2, "power_losses": 1}, nodes=1)
+PROTOCOL = declare(__name__, budgets={"crashes": 2, "power_losses": 1}, nodes=1)
 '''
 
 

@@ -10,11 +10,11 @@ import ast
 import keyword
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
-from zabspec.authoring.declaration import Declaration, Map, ProtocolError, Start
+from zabspec.authoring.declaration import Declaration, ProtocolError, Start
 from zabspec.authoring.places import misdeclared
 from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
@@ -219,44 +219,6 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
             raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {described(amount)}")
 
 
-def check_of(name: str, fields: Iterable[Field], messages: Iterable[Message], roles: Collection[str]) -> None:
-    """Check the roles that fields and messages refer to.
-
-    Raises:
-        ProtocolError: a field, a message or what it holds is of an unknown role.
-    """
-    there = f"there are {', '.join(roles)}" if roles else "declare(..., roles={...}) declares them"
-
-    def check(at: tuple[str, ...], what: str, role: str) -> None:
-        if role and role not in roles:
-            axis = (
-                ", which is an axis: a field of each process has it anyway, and a timer has none"
-                if role == NODE
-                else ""
-            )
-            raise misdeclared(name, at, f"{what} is of role {role!r}{axis}; {there}")
-
-    def check_record_of(at: tuple[str, ...], what: str, kind: Kind) -> None:
-        record = kind.element if isinstance(kind, Seq) else kind
-        for part, inner in record.fields.items() if isinstance(record, Record) else ():
-            check(at, f"{what}, {part},", role_in(inner))
-
-    for f in fields:
-        for role in (f.of, role_in(f.kind), *f.keys):
-            check(("field", f.name), f.name, role)
-        check_record_of(("field", f.name), f.name, f.kind)
-    for m in messages:
-        for part, kind in m.fields.items():
-            check(("part", m.name, part), f"{m.name}.{part}", role_in(kind))
-            check_record_of(("part", m.name, part), f"{m.name}.{part}", kind)
-
-
-def role_in(kind: Kind) -> str:
-    """Return the role that a kind declares for its processes; empty for none."""
-    inner = kind.element if isinstance(kind, Seq) else kind
-    return inner.role if isinstance(inner, NodeId | SetOf) else ""
-
-
 def check_declared_roles(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
     """Check the roles that a protocol declares.
 
@@ -343,7 +305,7 @@ def check_roles(name: str, fields: Iterable[Field], nodes: int, elects: Iterable
     if role.kind.hi < LEADING:
         raise misdeclared(name, ("field", "role"), f"role has no {LEADING}, the role of a leader")
     if leader is None or leader.axes != (NODE,) or leader.role not in own or not isinstance(leader.kind, NodeId):
-        said = "over connections a field leader, NodeId.of(size.nodes), has the leader that a process follows"
+        said = "over connections a field leader, Each[Node, Node], has the leader that a process follows"
         raise misdeclared(name, ("field", "leader"), said)
     for f in (role, leader):  # a connection is closed by what they say when its process fails
         if f.disk:
@@ -378,9 +340,9 @@ def check_replicas(name: str, declared: Declaration, fields: Iterable[Field]) ->
             raise misdeclared(name, at, f"replicas have a field {' or '.join(names)}, one of each process")
     history = there.get("history")
     if history is None or not isinstance(history.kind, Seq) or not isinstance(history.kind.element, Record):
-        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
+        raise misdeclared(name, at, "replicas have a field history: Each[Node, History]")
     if not {"epoch", "counter", "value"} <= history.kind.element.fields.keys():
-        raise misdeclared(name, at, "replicas have a field history of each process, of kind size.history")
+        raise misdeclared(name, at, "replicas have a field history: Each[Node, History]")
 
 
 def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], messages: Iterable[Message]) -> None:
@@ -410,16 +372,14 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         check_kind(name, at, f"field {f.name}", f.kind)
         for axis in f.axes:
             if axis != NODE and not (is_number(axis) and axis >= 1):
-                said = f"an axis is NODE or has 1 entry or more, not {described(axis)}"
+                said = f"keys are processes or 1 number or more, not {described(axis)}"
                 raise misdeclared(name, at, f"field {f.name}: {said}")
         most = MOST_NODE_AXES[f.observed]
         if f.node_axes > most:
             said = f"field {f.name} has {f.node_axes} axes of processes in a row, and there may be {most}"
             raise misdeclared(name, at, f"{said}, {INSTEAD[f.observed]}")
-    kinds: dict[str, str] = {}
     for m in messages:
-        check_name(name, ("message", m.name), "message", m.name, kinds)
-        kinds[m.name] = TWICE
+        check_name(name, ("message", m.name), "message", m.name, {})
         parts = dict.fromkeys((*own_names(MessageView), "source", "target", "ahead"), "every message has one")
         for part, kind in m.fields.items():
             at = ("part", m.name, part)
@@ -498,10 +458,8 @@ def check_arguments(name: str, at: tuple[str, ...], what: str, kind: Kind) -> No
 
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
-    if isinstance(given, Map):
-        raise misdeclared(name, at, f"{what} is a map, but a map must be a field")
     if not isinstance(given, Kind):
-        raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Int(0, 3), Bool(), OneOf(...), ...")
+        raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Int(0, 3), OneOf(...), ...")
     for kind in parts_of(given):  # which looks into a kind after it was checked here
         check_arguments(name, at, what, kind)
         if isinstance(kind, Int) and kind.hi < kind.lo:

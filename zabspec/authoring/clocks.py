@@ -123,7 +123,7 @@ def check_clocks(name: str, declared: Declaration, fields: Iterable[Field]) -> N
                 name, at, f"lease {f.name} is of a {type(f.kind).__name__}, but a lease can only be of {said}"
             )
     if declared.drift is not None and not there:
-        said = "declare a clock(...) or lease(...) in state(size)"
+        said = "declare a clock(...) or lease(...) in class State"
         raise misdeclared(name, ("argument", "drift"), f"drift={declared.drift!r}, but there is no clock: {said}")
 
 

@@ -10,7 +10,7 @@ read:
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum
 from functools import cached_property
@@ -18,23 +18,22 @@ from types import FunctionType, ModuleType
 from typing import Annotated, Any, TypedDict, TypeVar, Unpack, cast, overload
 
 from zabspec.errors import ConfigError as ConfigError
-from zabspec.language.layout.kinds import NOTHING, Bool, Int, Kind, NodeId, OptionalInt, Record, Seq, SetOf
+from zabspec.language.layout.kinds import NOTHING, Int, NodeId, OptionalInt, Record, Seq
 from zabspec.language.layout.place import SourcePlace, relative
-from zabspec.language.layout.schema import NODE, Field, Role
-from zabspec.language.python.meanings import is_number
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.lang import Fields
 from zabspec.properties import HISTORY, STATE, STEP, TERMINAL, ProgressProperty, Property, first_paragraph, unwrapped
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
     "Action",
+    "AtMost",
     "ConfigError",
     "Declaration",
-    "Map",
     "Maybe",
-    "Multiset",
     "OneOf",
-    "Processes",
     "ProtocolError",
+    "Range",
     "Size",
     "Start",
     "Variant",
@@ -200,11 +199,6 @@ def Range(lo: int, hi: int | Callable[[Size], int], widen: str = "") -> Callable
     return lambda size: Int(lo, hi(size) if callable(hi) else hi, widen)
 
 
-def Processes(nodes: int, role: str = "") -> SetOf:
-    """Declare the kind of a set of processes; of one role, if it is named."""
-    return SetOf(nodes, nodes=True, role=role)
-
-
 def Maybe(kind: Int) -> OptionalInt:
     """Declare the kind of an optional number: a number from 0 on, or `NOTHING`, the initial value.
 
@@ -219,85 +213,90 @@ def Maybe(kind: Int) -> OptionalInt:
 
 
 @dataclass(frozen=True)
-class Map:
-    """A value for each key, as the kind of a field; `s.field[p][k]` is that of key k.
+class AtMost:
+    """The length of a sequence, for an annotation: `Annotated[SeqOf[Txn], AtMost(3)]`.
 
     Attributes:
-        key: `NODE`, every process; the name of a role, each process of it; or a number n: 0..n-1.
-        value: what a key has, a kind or a further map.
+        most: the largest number of elements, or a function of the size.
+        widen: the option of the budget from which it follows.
+        bag: their order means nothing.
     """
 
-    key: str | int
-    value: Kind | Map
-
-    def __post_init__(self) -> None:
-        if not (is_number(self.key) and self.key >= 1) and not (isinstance(self.key, str) and self.key):
-            said = "NODE (every process), the name of a role, or a number of them (0, 1, ...)"
-            raise ProtocolError(f"the keys of a map are {said}, not {self.key!r}")
-
-    @property
-    def role(self) -> str:
-        """Return the role of its keys; empty if they are any processes, or numbers."""
-        return self.key if isinstance(self.key, str) and self.key != NODE else ""
-
-    @property
-    def axis(self) -> str | int:
-        """Return the axis over which a field with this map is laid out."""
-        return NODE if isinstance(self.key, str) else self.key
-
-
-def Multiset(key: str | int, most: int, widen: str = "") -> Map:
-    """Declare a small multiset of keys, as those of a `Map`: how often each key is in it, at most `most` times."""
-    return Map(key, Int(0, most, widen))
+    most: int | Callable[[Size], int]
+    widen: str = ""
+    bag: bool = False
 
 
 # --- fields ---------------------------------------------------------------------------------------
 
 
-def field_of(name: str, kind: Kind | Map, role: Role, axes: tuple[str | int, ...], doc: str, **more: Any) -> Field:
-    """Return a field; a map is laid out over further axes."""
-    keys = [""] * len(axes)
-    while isinstance(kind, Map):
-        keys.append(kind.role)
-        axes += (kind.axis,)
-        kind = kind.value
-    return Field(name, kind, role, axes, doc, keys=tuple(keys) if any(keys) else (), **more)
+@dataclass(frozen=True)
+class Held:
+    """What a class says of a field beside its name and its kind.
 
-
-def stored(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
-    """Declare a field of each process, or of each of a role (`of="server"`), that survives a crash.
-
-    Args:
-        axes: further axes, by their numbers of entries.
+    Attributes:
+        role: the kind of a field.
+        doc: what it holds.
+        most: of a clock, or of a lease, the largest number of ticks; a function of the size, if it depends on that.
+        widen: the option of the budget from which that follows.
+        reading: how an entry is shown.
+        disk, timer, clock: whether it is on a disk, a timer, a clock.
     """
-    return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, of=of)
+
+    role: Role
+    doc: str
+    most: int | Callable[[Size], int] | None = None
+    widen: str = ""
+    reading: str = ""
+    disk: bool | Callable[[Size], bool] = False
+    timer: bool = False
+    clock: bool = False
+
+    def __call__(self, *_: object, **__: object) -> Any:
+        """Refuse a declaration by a word that is the name of a field above it.
+
+        Raises:
+            ProtocolError: always.
+        """
+        raise ProtocolError("a field above has the name of this declaration: rename that field, or declare it last")
 
 
-def on_disk(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
+def stored(doc: str) -> Any:
+    """Declare a field of each process, or of each of a role, that survives a crash.
+
+    `phase: Each[Client, Phase] = stored("where it stands")`.
+    """
+    return Held(Role.PERSISTENT, doc)
+
+
+def on_disk(doc: str, where: bool | Callable[[Size], bool] = True) -> Any:
     """Declare a field of each process, or of each of a role, on its disk.
 
     A crash keeps what the process wrote; loss of power keeps what it forced (`force(s, p)`), and any prefix of what it
     wrote since, in the order of the statements that wrote.
+
+    Args:
+        where: at which sizes it is on a disk; at others it is stored.
     """
-    return field_of(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True, of=of)
+    return Held(Role.PERSISTENT, doc, disk=where)
 
 
-def volatile(name: str, kind: Kind | Map, doc: str, *axes: int, of: str = "") -> Field:
+def volatile(doc: str) -> Any:
     """Declare a field of each process, or of each of a role, that a crash resets to its lowest value."""
-    return field_of(name, kind, Role.VOLATILE, (NODE, *axes), doc, of=of)
+    return Held(Role.VOLATILE, doc)
 
 
-def timer(name: str, doc: str, of: str = "") -> Field:
-    """Declare a timer of each process, or of each of a role.
+def timer(doc: str) -> Any:
+    """Declare a timer of each process, or of each of a role, as `late: Each[Client, bool]`.
 
-    It is a truth value that is True while the timer is armed, so that `s.lease[p] = True` arms it. Once armed it may
-    fire at any time: what it does is marked `@fires("lease")`. A crash disarms it.
+    It is True while the timer is armed, so that `s.lease[p] = True` arms it. Once armed it may fire at any time: what
+    it does is marked `@fires("lease")`. A crash disarms it.
     """
-    return Field(name, Bool(), Role.VOLATILE, (NODE,), doc, of=of, timer=True)
+    return Held(Role.VOLATILE, doc, timer=True)
 
 
-def clock(name: str, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
-    """Declare a clock of each process, or of each of a role, that counts down.
+def clock(doc: str, most: int | Callable[[Size], int], kept: bool = False, widen: str = "") -> Any:
+    """Declare a clock of each process, or of each of a role, that counts down, as `wait: Each[Node, int]`.
 
     `s.wait[p] = 3` sets it to three ticks, at most `most`, and it has run out at 0. A crash resets it, unless it is
     `kept`; then it continues while the process is down.
@@ -305,11 +304,10 @@ def clock(name: str, most: int, doc: str, of: str = "", kept: bool = False, wide
     Args:
         widen: the option of the budget from which `most` follows.
     """
-    check_ticks(f"clock {name}", most)
-    return Field(name, Int(0, most, widen), Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc, of=of, clock=True)
+    return Held(Role.PERSISTENT if kept else Role.VOLATILE, doc, most, widen, clock=True)
 
 
-def lease(name: str, kind: Kind, most: int, doc: str, of: str = "", kept: bool = False, widen: str = "") -> Field:
+def lease(doc: str, most: int | Callable[[Size], int], kept: bool = False, widen: str = "") -> Any:
     """Declare a lease: a field of each process, or of each of a role, with a clock beside it.
 
     `s.holder[p] = q` grants it, and `s.holder_left[p] = 3` for three ticks, at most `most`. With the last of them it
@@ -318,45 +316,34 @@ def lease(name: str, kind: Kind, most: int, doc: str, of: str = "", kept: bool =
     Args:
         kept, widen: as for a clock.
     """
-    check_ticks(f"lease {name}", most)
-    role = Role.PERSISTENT if kept else Role.VOLATILE
-    return Field(name, kind, role, (NODE,), doc, of=of, lasts=most, lasts_widen=widen)
+    return Held(Role.PERSISTENT if kept else Role.VOLATILE, doc, most, widen)
 
 
-def check_ticks(what: str, most: object) -> None:
-    """Check a number of ticks.
-
-    Raises:
-        ProtocolError: it is invalid.
-    """
-    if not is_number(most) or not 1 <= most <= MOST_TICKS:
-        raise ProtocolError(f"{what} is set to 1 to {MOST_TICKS} ticks, not {most!r}")
-
-
-def ghost(name: str, kind: Kind | Map, doc: str, *axes: str | int, reading: str = "") -> Field:
+def ghost(doc: str, reading: str = "") -> Any:
     """Declare a ghost: observations write it and properties read it, and no handler may.
 
+    `led: Each[Term, set[Node]] = ghost("who has led in a term")`.
+
     Args:
-        axes: NODE for each process, or a number of entries.
         reading: how an entry is shown, with `{}` for its number: `epoch {} served`.
     """
-    return field_of(name, kind, Role.GHOST, axes, doc, observed=True, reading=reading)
+    return Held(Role.GHOST, doc, reading=reading)
 
 
-def environment(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Field:
+def environment(doc: str) -> Any:
     """Declare a field of the environment (a clock, a resource).
 
     Any handler may read it, and only steps of the environment write it.
     """
-    return field_of(name, kind, Role.ENVIRONMENT, axes, doc)
+    return Held(Role.ENVIRONMENT, doc)
 
 
-def shared(name: str, kind: Kind | Map, doc: str, *axes: str | int) -> Field:
+def shared(doc: str) -> Any:
     """Declare a field that all processes share, as the memory of one machine: their actions read and write it.
 
-    With `NODE` among its axes it has an entry for each process, which the others may read and write too.
+    With an entry for each process, the others may read and write each too.
     """
-    return field_of(name, kind, Role.SHARED, axes, doc)
+    return Held(Role.SHARED, doc)
 
 
 # --- what a function is ---------------------------------------------------------------------------
@@ -442,7 +429,7 @@ def check_fairness(fair: object, fair_to: object, budget: str) -> None:
 class Optional(TypedDict, total=False):
     """What every step may have: when it is possible, the budget that it spends, its pace, its name, its fairness."""
 
-    when: Callable[..., bool] | None
+    when: Callable[[Any, Any], bool] | None
     budget: str
     every: int
     name: str
@@ -566,7 +553,7 @@ def environment_step(
     It writes fields of the environment only. With `everywhere` it may write those of processes too, at once, as an
     election does that is not modelled, or the initial values of processes.
     """
-    given = Optional(when=when, budget=budget, every=every, name=name)
+    given = Optional(when=cast(Any, when), budget=budget, every=every, name=name)
     mark = marking("made_change", given, everywhere=everywhere)
     return mark if bare is None else mark(bare)
 
@@ -755,8 +742,6 @@ class Declaration:
 
     Attributes:
         module: its name among Python's modules.
-        state: from a size to the fields.
-        types: from a size to further kinds, by the names that annotations use.
         roles: the roles of processes, and how many there are of each unless a question says otherwise; empty if all
             processes are alike.
         nodes: how many processes unless a question says otherwise.
@@ -803,8 +788,6 @@ class Declaration:
 
     module: str
     _: KW_ONLY
-    state: Callable[[Size], Iterable[Field]]
-    types: Callable[[Size], Mapping[str, Record | Seq]] = lambda _: {}
     budgets: Mapping[str, int] = field(default_factory=dict)
     roles: Mapping[str, int] = field(default_factory=dict)
     nodes: int = 3
@@ -843,9 +826,15 @@ class Declaration:
             object.__setattr__(self, name, given if isinstance(given, str) else tuple(given))
 
     @property
+    def state(self) -> type[Fields] | None:
+        """Return the class with the fields; None if there is none."""
+        found = vars(self.text).get("State")
+        return found if isinstance(found, type) and issubclass(found, Fields) else None
+
+    @property
     def text(self) -> ModuleType:
         """Return the module."""
         return sys.modules[self.module]
 
 
-declare = Declaration  # the last line of a protocol's file: `PROTOCOL = declare(__name__, state=state, ...)`
+declare = Declaration  # the last line of a protocol's file: `PROTOCOL = declare(__name__, ...)`

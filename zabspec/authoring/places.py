@@ -13,8 +13,6 @@ from zabspec.language.layout.diagnostics import place_at
 from zabspec.language.layout.place import SourcePlace
 from zabspec.language.layout.source import known_tree
 
-FIELDS = ("stored", "on_disk", "volatile", "timer", "clock", "lease", "ghost", "environment", "shared", "Field")
-
 
 def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
     """Return the error for an invalid declaration, with its line.
@@ -45,8 +43,6 @@ def place_of(name: str, what: tuple[str, ...]) -> SourcePlace | None:
     if tree is None:
         return None
     found = list(declared(tree, what))
-    if not found and what[0] == "field":  # its name is not written out: where it is made
-        found = list(declared(tree, ("function", "state"))) or list(declared(tree, ("argument", "state")))
     if not found and what[0] in ("budget", "argument", "variant", "start"):
         found = list(calls(tree, ("declare",)))
     if not found:
@@ -88,7 +84,7 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
     elif kind == "class":
         yield from (x for x in tree.body if isinstance(x, ast.ClassDef) and x.name == name)
     elif kind == "field":
-        yield from (x for x in calls(tree, FIELDS) if names_it(x, name))
+        yield from declared(tree, ("part", "State", name))
     elif kind == "message":
         yield from declared(tree, ("class", name))
     elif kind == "part":
@@ -96,9 +92,8 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
             match part:
                 case ast.AnnAssign(target=ast.Name(id=known) as at) | (ast.FunctionDef(name=known) as at):
                     yield from [at] if known == what[2] else []
-        for call in calls(tree, ("Record",)):
-            if names_it(call, name):
-                yield from keys_of(call, what[2])
+                case ast.Assign(targets=[ast.Name(id=known) as at]):
+                    yield from [at] if known == what[2] else []
     elif kind == "budget":
         for call in calls(tree, ("declare",)):
             yield from keys_of(next((k.value for k in call.keywords if k.arg == "budgets"), call), name)

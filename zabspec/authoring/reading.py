@@ -19,7 +19,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.alternatives import CHOICES, most_alternatives
-from zabspec.authoring.annotated import EVALUATED, Annotations, Misdeclared, messages_of
+from zabspec.authoring.annotated import Annotations, Misdeclared
 from zabspec.authoring.checks import (
     OURS,
     check_budgets,
@@ -27,7 +27,6 @@ from zabspec.authoring.checks import (
     check_fields,
     check_flags,
     check_kept,
-    check_of,
     check_one_meaning,
     check_oracle,
     check_own_names,
@@ -61,8 +60,6 @@ from zabspec.authoring.glue import (
     world_text,
 )
 from zabspec.authoring.membership import (
-    DEPARTED,
-    MEMBERS,
     begun_with,
     check_counts,
     check_membership,
@@ -75,12 +72,12 @@ from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.front.expressions import KERNEL
 from zabspec.language.layout.bytecode import global_names, names_in
-from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
+from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Seq
 from zabspec.language.layout.place import SourcePlace, relative
-from zabspec.language.layout.schema import NODE, Field, Role
+from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
 from zabspec.language.python.choosing import name_of
-from zabspec.language.python.lang import Fields, MessageName, RecordName
+from zabspec.language.python.lang import MessageName
 from zabspec.language.python.meanings import is_number, is_value
 from zabspec.properties import BUILT_IN, DEADLOCK, TERMINAL, ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
@@ -322,15 +319,17 @@ class ProtocolSource:
         Raises:
             ProtocolError: it fails, or makes something else.
         """
-        fields = tuple(with_clocks(self._asked("state", self.declared.state, size, Field)))
+        modules = (*(sys.modules[name] for name in self.declared.extends), self.module)
+        annotations = Annotations(size, {type_name(role): role for role in self.declared.roles})
+        if self.declared.state is None:
+            raise misdeclared(self.name, ("class", "State"), "class State(Fields), with the fields, is missing")
         try:
-            types = dict(self.declared.types(size))
-        except (Exception, SystemExit) as problem:
-            raise self._failed("types", self.declared.types, problem) from None
-        messages = tuple(self.messages(size, types))
+            fields = tuple(with_clocks(annotations.fields(self.declared.state)))
+            messages, types = tuple(annotations.messages(modules)), annotations.types(modules)
+        except Misdeclared as problem:
+            raise misdeclared(self.name, problem.what, str(problem)) from None
         if not self.released:
             self._check_parts(size, fields, messages)
-            self._check_annotated(fields, types)
             messages = tuple(replace(m, to=self._only_end(m)) for m in messages)
         if self.unheard:
             raise with_place(self.name, self.unheard)
@@ -340,19 +339,6 @@ class ProtocolSource:
         if drift := drift_of(self.name, self.declared, size):
             fields += (ahead_field(drift),)
         return fields, messages, types
-
-    def messages(self, size: Size, types: Mapping[str, Record | Seq]) -> list[Message]:
-        """Return the messages at a size.
-
-        Raises:
-            ProtocolError: a class declares something else.
-        """
-        modules = (*(sys.modules[name] for name in self.declared.extends), self.module)
-        roles = {type_name(role): role for role in self.declared.roles}
-        try:
-            return messages_of(modules, Annotations(size, roles, types))
-        except Misdeclared as problem:
-            raise misdeclared(self.name, ("part", problem.message, problem.part), str(problem)) from None
 
     def _only_end(self, message: Message) -> str:
         """Return the only end that a message is sent to; empty if it may be sent to both.
@@ -372,7 +358,6 @@ class ProtocolSource:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
         if self.declared.replicas:
             check_replicas(self.name, self.declared, fields)
-        check_of(self.name, fields, messages, tuple(self.declared.roles))
         self._check_timers(fields)
         if self.declared.members is not None:
             check_sizes(self.name, fields, self.begins)
@@ -399,7 +384,7 @@ class ProtocolSource:
         for shown in self.observations.values():
             for name in shown.read_as.values():
                 if name not in numbers:
-                    said = f"@observation: state(size) has no field {name} of numbers"
+                    said = f"@observation: there is no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
         for message in messages:
             for name, kind in message.fields.items():
@@ -413,79 +398,6 @@ class ProtocolSource:
                 place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} receives {name}, which is no message: class {name}(MessageType)"
                 raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
-
-    def _asked(self, what: str, make: Callable[[Size], Iterable[Any]], size: Size, kind: type) -> list[Any]:
-        try:
-            made = list(make(size))
-        except (Exception, SystemExit) as problem:
-            raise self._failed(what, make, problem) from None
-        for one in made:
-            if not isinstance(one, kind):
-                said = f"{what}(size) gives a {type(one).__name__}, not a {kind.__name__}"
-                raise misdeclared(self.name, ("function", getattr(make, "__name__", what)), said)
-        return made
-
-    def _failed(self, what: str, make: object, problem: BaseException) -> ProtocolError:
-        """Return the error for a failure in a function that makes parts of the protocol.
-
-        It has the function's line if no other is known.
-        """
-        code = getattr(make, "__code__", None)
-        if code is None or problem.__traceback__ is None or problem.__traceback__.tb_next is not None:
-            return failed(self.name, self.module.__file__ or "", problem)
-        return ProtocolError(f"{self.name}:{code.co_firstlineno}: {what}: {type(problem).__name__}: {problem}")
-
-    def _check_annotated(self, fields: Iterable[Field], types: Mapping[str, Any]) -> None:
-        """Check the class `State` and the classes of records against the fields and types.
-
-        Raises:
-            ProtocolError: the class `State` lacks a field or has one too many, or is wrong about what a field has
-                entries for; or the class of a record differs from `types(size)`.
-        """
-        for name, known in vars(self.module).items():
-            if isinstance(known, RecordName) and known.parts is not None:
-                self._check_record(name, known.parts, types.get(known.name))
-        known = vars(self.module).get("State")
-        if not isinstance(known, type) or not issubclass(known, Fields):
-            return
-        annotations: Mapping[str, Any] = known.__annotations__
-        for name, text in annotations.items():
-            if not isinstance(text, str):  # it was evaluated, where `Node` is a number like others
-                raise misdeclared(self.name, ("field", name), EVALUATED)
-        said: Mapping[str, str] = annotations
-        wanted = {f.name: entries_of(f) for f in fields}
-        for name, entries in wanted.items():
-            if name not in said:
-                raise misdeclared(self.name, ("field", name), f"class State has no {name}")
-            if not said[name].startswith(entries) or (not entries and said[name].startswith("Each[")):
-                told = f"is {told_of(entries)}"
-                raise misdeclared(
-                    self.name, ("field", name), f"class State declares {name}: {said[name]}, but {name} {told}"
-                )
-        budgets = {f"{budget}_left" for budget in self.budgets}
-        budgets |= {MEMBERS, DEPARTED} if self.declared.members is not None else set()
-        for name in said:
-            if name not in wanted and name.islower() and name not in budgets:
-                raise misdeclared(
-                    self.name, ("function", "state"), f"class State has {name}, which state(size) does not have"
-                )
-
-    def _check_record(self, name: str, parts: tuple[str, ...], kind: object) -> None:
-        """Check the class of a record against the record that `types(size)` has.
-
-        Raises:
-            ProtocolError: they differ.
-        """
-        if not isinstance(kind, Record):
-            made = f'{{"{name}": Record("{name}", ...)}}'
-            said = (
-                f"{name} is not a record of types(size): declare(..., types=...) names the function that makes {made}"
-            )
-            raise misdeclared(self.name, ("class", name), said)
-        if set(parts) != set(kind.fields):
-            has = ", ".join(kind.fields) or "none"
-            said = f"class {name} has the fields {', '.join(parts) or 'none'}, but the record has {has}"
-            raise misdeclared(self.name, ("class", name), f"{said}: make them alike")
 
     def _check_reading(self, f: Field) -> None:
         """Check that the words for an entry of a field contain each of its numbers."""
@@ -505,9 +417,7 @@ class ProtocolSource:
             f = timers.get(a.timer)
             at = ("function", a.function.__name__)
             if a.timer and f is None:
-                there = (
-                    f"there are {', '.join(timers)}" if timers else 'timer("name", "doc") in state(size) declares one'
-                )
+                there = f"there are {', '.join(timers)}" if timers else 'timer("doc") declares one'
                 raise misdeclared(self.name, at, f"{a.timer} is not a timer; {there}")
             if f is not None and f.of and type_name(f.of) != a.role:
                 said = (
@@ -1440,22 +1350,6 @@ class _Reader:
                 if called is not None and not hasattr(called, "observes"):
                     ahead.append(called)
         return found
-
-
-def entries_of(f: Field) -> str:
-    """Return how the class `State` says what a field has entries for, as far as its kind: `Each[Node, Each[int,`."""
-    of_each = ["int" if isinstance(axis, int) else "Node" for axis in f.axes]
-    if f.axes[:1] == (NODE,) and f.of:
-        of_each[0] = type_name(f.of)
-    return " ".join(f"Each[{kind}," for kind in of_each)
-
-
-def told_of(entries: str) -> str:
-    """Return what a field is whose entries are those of `entries_of`, in a sentence."""
-    if not entries:
-        return "one field, which has no entries"
-    of = "of each number" if entries.startswith("Each[int,") else "of each process"
-    return f"a field {of}: {entries} ...{']' * entries.count('[')}"
 
 
 def is_renamed(name: str, function: FunctionType) -> bool:

@@ -1,7 +1,7 @@
 """Check that no process is used where one of another role is required.
 
 A name is of a role by its annotation (`p: Client`), by the loop that goes through the role (`processes(s, Client)`), or
-by the declared kind of the field or message that it comes from (`NodeId.of(size.nodes, "client")`). A process annotated
+by the declared kind of the field or message that it comes from (`Client`). A process annotated
 `Node` may be of any role; where one of a certain role is required, the function has to test it: `is_a(s, q, Client)`.
 
 What is checked: the index of a field that one role has, what is stored where processes of one role are kept, what is

@@ -23,6 +23,8 @@ from zabspec.language.python.meanings import constant, is_enumeration, is_value
 from zabspec.language.python.writes import telling_writes
 from zabspec.starts import NUMBER
 
+DECLARING = "zabspec.authoring.declaration"  # whose functions declare, and are no part of a program
+
 
 def own_names(module: ModuleType) -> dict[str, Any]:
     """Return the functions, integer constants, message names and structs that a module defines or imports."""
@@ -32,7 +34,8 @@ def own_names(module: ModuleType) -> dict[str, Any]:
     own = {
         name: value
         for name, value in given.items()
-        if not name.startswith("__") and (isinstance(value, FunctionType) or is_value(value) or is_struct(value))
+        if not name.startswith("__") and getattr(value, "__module__", "") != DECLARING
+        if isinstance(value, FunctionType) or is_value(value) or is_struct(value)
     }
     return own | enumerations | members
 

@@ -12,15 +12,16 @@ leader, and after every handler a process delivers, in the order of its history,
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
+from typing import Annotated
+
+from zabspec.authoring.declaration import AtMost, Epoch, OneOf, Range, Size, declare, stored, volatile
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_pass, establish, revise
-from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role, Seq
 from zabspec.language.python.lang import (
-    NOBODY, AnyMessage, History, Members, MessageType, Node, State, Txn, Zxid, forget, is_quorum, step,
+    NOBODY, AnyMessage, Each, History, Members, MessageType, Node, SeqOf, Txn, forget, is_quorum, step,
 )  # fmt: skip
 from zabspec.protocols.election import (
-    LookForLeader, Vote, broadcast, campaign, election_fields, forget_votes, on_look_for_leader,
-    on_vote, own_vote, types, zxid_less,
+    ElectionState, LookForLeader, Vote, Zxid, broadcast, campaign, forget_votes, on_look_for_leader, on_vote, own_vote,
+    zxid_less,
 )  # fmt: skip
 from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, send
 
@@ -63,32 +64,36 @@ class Commit(MessageType):
 # --- the state of a node, and what it sends ------------------------------------------------------
 
 
-def state(size: Size) -> tuple[Field, ...]:
+def pending(size: Size) -> int:
+    """How many zxids have an ack set."""
+    return max(1, size.txns)
+
+
+Standing = Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING", "DOWN")]
+Length = Annotated[int, Range(0, lambda size: size.log, "--txns")]
+Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
+Pending = Annotated[SeqOf[Zxid], AtMost(pending, "--txns")]
+
+
+class State(ElectionState):
     """The lab's "State (per node)", and that of its election; timers are the world's."""
-    epoch, counter, history = size.epoch, size.count, size.history
-    zxid, pending = types(size)["Zxid"], max(1, size.txns)  # zxids with an ack set
 
-    def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int) -> Field:
-        return Field(name, kind, role, (NODE, *axes), doc)
-
-    nodes_set = Processes(size.nodes)
-    return (
-        per_node("current_epoch", epoch, "epoch of the leader it accepted into sync", Role.PERSISTENT),
-        per_node("accepted_epoch", epoch, "epoch it acknowledged via NewEpoch", Role.PERSISTENT),
-        per_node("history", history, "the transactions it accepted", Role.PERSISTENT),
-        per_node("last_committed", zxid, "the last zxid it knows to be committed", Role.PERSISTENT),
-        per_node("role", OneOf("LOOKING", "FOLLOWING", "LEADING", "DOWN"), "Looking, Following, Leading, or down"),
-        per_node("leader_id", NodeId.of(size.nodes), "whom it follows, itself if it leads"),
-        per_node("pending_new_epoch", epoch, "as a leader: the epoch it proposes"),
-        per_node("epoch_acks", nodes_set, "as a leader: who sent AckEpoch"),
-        per_node("leader_acks", nodes_set, "as a leader: who sent AckLeader"),
-        per_node("synced", Bool(), "as a leader: a quorum has sent AckLeader"),
-        per_node("next_counter", counter, "as a leader: the counter of the last proposal"),
-        per_node("ack_zxids", Seq(zxid, pending, "--txns"), "as a leader: zxids that may still be committed"),
-        per_node("ack_sets", nodes_set, "as a leader: who acknowledged each of them", Role.VOLATILE, pending),
-        per_node("delivered_length", Int(0, history.capacity, "--txns"), "how much of its history it delivered"),
-        *election_fields(size.nodes, zxid),
+    current_epoch: Each[Node, Epoch] = stored("epoch of the leader it accepted into sync")
+    accepted_epoch: Each[Node, Epoch] = stored("epoch it acknowledged via NewEpoch")
+    history: Each[Node, History] = stored("the transactions it accepted")
+    last_committed: Each[Node, Zxid] = stored("the last zxid it knows to be committed")
+    role: Each[Node, Standing] = volatile("Looking, Following, Leading, or down")
+    leader_id: Each[Node, Node] = volatile("whom it follows, itself if it leads")
+    pending_new_epoch: Each[Node, Epoch] = volatile("as a leader: the epoch it proposes")
+    epoch_acks: Each[Node, set[Node]] = volatile("as a leader: who sent AckEpoch")
+    leader_acks: Each[Node, set[Node]] = volatile("as a leader: who sent AckLeader")
+    synced: Each[Node, bool] = volatile("as a leader: a quorum has sent AckLeader")
+    next_counter: Each[Node, Count] = volatile("as a leader: the counter of the last proposal")
+    ack_zxids: Each[Node, Pending] = volatile("as a leader: zxids that may still be committed")
+    ack_sets: Each[Node, Each[Annotated[int, Range(0, lambda size: pending(size) - 1)], set[Node]]] = volatile(
+        "as a leader: who acknowledged each of them"
     )
+    delivered_length: Each[Node, Length] = volatile("how much of its history it delivered")
 
 
 # --- definitions -------------------------------------------------------------------------------
@@ -561,8 +566,6 @@ def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
-    types=types,
     variants="zabspec.protocols.db19_variants",
     world="datagrams",
     transactions=True,

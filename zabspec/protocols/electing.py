@@ -9,20 +9,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 from zabspec import zab
-from zabspec.authoring.declaration import Size
-from zabspec.language import NODE, Field, NodeId, Role
-from zabspec.language.python.lang import AnyMessage, Node, State, Zxid
+from zabspec.authoring.declaration import volatile
+from zabspec.language.python.lang import AnyMessage, Each, Node
 from zabspec.protocols.election import (
-    LookForLeader, Vote, election_fields, forget_votes, on_look_for_leader, on_vote, types,
+    ElectionState, LookForLeader, Vote, Zxid, forget_votes, on_look_for_leader, on_vote,
 )  # fmt: skip
 from zabspec.zab import ELECTION, last
 
 
-def state(size: Size) -> tuple[Field, ...]:
+class State(zab.State, ElectionState):
     """ZAB's, and those of the election."""
-    doc = "whom the votes elected for the iteration to come, or under way"
-    winner = Field("vote_winner", NodeId.of(size.nodes), Role.VOLATILE, (NODE,), doc)
-    return (*zab.state(size), *election_fields(size.nodes, types(size)["Zxid"]), winner)
+
+    vote_winner: Each[Node, Node] = volatile("whom the votes elected for the iteration to come, or under way")
 
 
 def last_zxid(s: State, p: Node) -> Zxid:
@@ -57,7 +55,5 @@ def on_election_message(s: State, p: Node, m: AnyMessage) -> None:
 PROTOCOL = replace(
     zab.PROTOCOL,
     module=__name__,
-    state=state,
-    types=types,
     extends=("zabspec.protocols.election", "zabspec.zab"),
 )

@@ -8,10 +8,20 @@ leaves open: a better vote makes a process adopt the voter, and votes carry the 
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import Epoch, Size
-from zabspec.language import NODE, Field, NodeId, Record, Role
-from zabspec.language.python.lang import NOBODY, AnyMessage, MessageType, Node, State, Zxid, is_quorum, step
+from typing import Annotated
+
+from zabspec.authoring.declaration import Epoch, Range, volatile
+from zabspec.language.python.lang import (
+    NOBODY, AnyMessage, Each, Fields, MessageType, Node, RecordType, State, is_quorum, step,
+)  # fmt: skip
 from zabspec.worlds.actor import ELECTION_TIMER, arm_timer, send
+
+
+class Zxid(RecordType):
+    """A zxid, as votes have it."""
+
+    epoch: Epoch
+    counter: Annotated[int, Range(0, lambda size: size.txns, "--txns")]
 
 
 class LookForLeader(MessageType):
@@ -27,22 +37,13 @@ class Vote(MessageType):
     leader_id: Node
 
 
-def types(size: Size) -> dict[str, Record]:
-    """A zxid, as votes have it."""
-    return {"Zxid": Record("Zxid", {"epoch": size.epoch, "counter": size.count})}
-
-
-def election_fields(nodes: int, zxid: Record) -> tuple[Field, ...]:
+class ElectionState(Fields):
     """What a process keeps in memory about an election."""
 
-    def per_node(name: str, kind: NodeId | Record, doc: str, *axes: int) -> Field:
-        return Field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
-
-    node = NodeId.of(nodes)
-    return (
-        per_node("vote_target_id", node, "whom it votes for"),
-        per_node("vote_target_zxid", zxid, "the last zxid that came with that vote"),
-        per_node("vote_view", node, "for each voter, the leader it named last", nodes),
+    vote_target_id: Each[Node, Node] = volatile("whom it votes for")
+    vote_target_zxid: Each[Node, Zxid] = volatile("the last zxid that came with that vote")
+    vote_view: Each[Node, Each[Annotated[int, Range(0, lambda size: size.nodes - 1)], Node]] = volatile(
+        "for each voter, the leader it named last"
     )
 
 

@@ -9,11 +9,12 @@ nothing else: no promise and no epoch but those of the zxids in it. `promised_ep
 
 from __future__ import annotations
 
-from zabspec.authoring.declaration import Epoch, OneOf, Processes, Size, declare
+from typing import Annotated
+
+from zabspec.authoring.declaration import Epoch, OneOf, Range, Size, declare, on_disk, volatile
 from zabspec.history import abcast, abdeliver, accept, end_pass, establish
-from zabspec.language import NODE, Bool, Field, Int, Kind, NodeId, Role
 from zabspec.language.python.lang import (
-    NOBODY, AnyMessage, History, Members, MessageType, Node, State, Txn, forget, is_quorum, step,
+    NOBODY, AnyMessage, Each, Fields, History, Members, MessageType, Node, Txn, forget, is_quorum, step,
 )  # fmt: skip
 from zabspec.worlds.actor import connect, disconnect, force, send_to_follower, send_to_leader
 
@@ -66,33 +67,38 @@ class NEWLEADER(MessageType, to="follower"):
 # --- the state of a process, and what it sends ---------------------------------------------------
 
 
-def state(size: Size) -> tuple[Field, ...]:
+Standing = Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN")]
+Stage = Annotated[int, OneOf("-", "GATHERING", "PROMISING", "RECOVERY", "BROADCAST")]
+Length = Annotated[int, Range(0, lambda size: size.log, "--txns")]
+Entry = Annotated[int, Range(0, lambda size: size.log - 1)]
+
+
+def power(size: Size) -> bool:
+    """Whether power may be lost: only then what is stored is on a disk."""
+    return size.loses_power
+
+
+class State(Fields):
     """What a process has on its disk, and what it keeps in memory while it follows or leads."""
-    epoch, txn, history = size.epoch, size.txn, size.history
 
-    def per_node(name: str, kind: Kind, doc: str, role: Role = Role.VOLATILE, *axes: int | str) -> Field:
-        return Field(name, kind, role, (NODE, *axes), doc, disk=size.loses_power and role is Role.PERSISTENT)
-
-    log = Int(0, history.capacity, "--txns")
-    followers = Processes(size.nodes)
-    return (
-        per_node("promised_epoch", epoch, "f.p of DSN'11, where a variant has that rule; else 0", Role.PERSISTENT),
-        per_node("current_epoch", epoch, "f.a of DSN'11, where a variant has that rule; else 0", Role.PERSISTENT),
-        per_node("history", history, "its transaction log", Role.PERSISTENT),
-        per_node("role", OneOf("ELECTION", "FOLLOWING", "LEADING", "DOWN"), "what it is; DOWN while it is crashed"),
-        per_node("leader", NodeId.of(size.nodes), "whom it follows, itself if it leads"),
-        per_node("synced", Bool(), "as a follower, it has recognised its leader, with the leader's log"),
-        per_node("delivered_length", log, "how much of its log it has delivered since it last began to follow or lead"),
-        per_node("stage", OneOf("-", "GATHERING", "PROMISING", "RECOVERY", "BROADCAST"), "as a leader"),
-        per_node("new_epoch", epoch, "the epoch it leads"),
-        per_node("committed", log, "how much of its log it has committed as a leader"),
-        per_node("Q", followers, "the broadcast list: to whom all that its log has is sent, or queued"),
-        per_node("recognized", followers, "who acknowledged NEWLEADER, itself included"),
-        per_node("acks", followers, "who acknowledged each entry of its log", Role.VOLATILE, history.capacity),
-        per_node("gathered", followers, "with rules of DSN'11: who has answered so far, itself left out"),
-        per_node("held", followers, "with rules of DSN'11: who has answered, and is ahead of it"),
-        per_node("answered", txn, "what the log of each of these ends with", Role.VOLATILE, NODE),
-    )  # fmt: skip
+    promised_epoch: Each[Node, Epoch] = on_disk("f.p of DSN'11, where a variant has that rule; else 0", power)
+    current_epoch: Each[Node, Epoch] = on_disk("f.a of DSN'11, where a variant has that rule; else 0", power)
+    history: Each[Node, History] = on_disk("its transaction log", power)
+    role: Each[Node, Standing] = volatile("what it is; DOWN while it is crashed")
+    leader: Each[Node, Node] = volatile("whom it follows, itself if it leads")
+    synced: Each[Node, bool] = volatile("as a follower, it has recognised its leader, with the leader's log")
+    delivered_length: Each[Node, Length] = volatile(
+        "how much of its log it has delivered since it last began to follow or lead"
+    )
+    stage: Each[Node, Stage] = volatile("as a leader")
+    new_epoch: Each[Node, Epoch] = volatile("the epoch it leads")
+    committed: Each[Node, Length] = volatile("how much of its log it has committed as a leader")
+    Q: Each[Node, set[Node]] = volatile("the broadcast list: to whom all that its log has is sent, or queued")
+    recognized: Each[Node, set[Node]] = volatile("who acknowledged NEWLEADER, itself included")
+    acks: Each[Node, Each[Entry, set[Node]]] = volatile("who acknowledged each entry of its log")
+    gathered: Each[Node, set[Node]] = volatile("with rules of DSN'11: who has answered so far, itself left out")
+    held: Each[Node, set[Node]] = volatile("with rules of DSN'11: who has answered, and is ahead of it")
+    answered: Each[Node, Each[Node, Txn]] = volatile("what the log of each of these ends with")
 
 
 # --- definitions -------------------------------------------------------------------------------
@@ -535,7 +541,6 @@ def channels(size: Size) -> tuple[int, int]:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     variants="zabspec.protocols.ladis_variants",
     world="connections",
     transactions=True,

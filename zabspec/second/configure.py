@@ -69,15 +69,15 @@ def user_world(main: Any, program: Program, request: dict[str, Any]) -> World:
     channel = sizes.get("channel") or room_of(declaration, size, network, variant)
     up, down = channel if isinstance(channel, tuple) else (channel, channel)
     size.log = 2 * size.txns if declaration.world == "datagrams" else size.txns + amounts["duplicates"]
-    types = bind_types(declaration, program, size)
-    messages = MessageUnion(language.messages_of(main, types, size))
+    types = bind_types(main, program, size)
+    messages = MessageUnion(language.messages_of(main, size))
     bind_messages(messages, program)
     starts = [f for f in program.names.values() if getattr(f, "begins_runs", False)]
     starts += [program.current(s.function) for s in declaration.starts if s.name == request.get("start")]
     model = Model(
         program=program,
         size=size,
-        fields=[g for f in declaration.state(size) for g in (f, f.ended_by) if g is not None],
+        fields=[g for f in language.fields_of(main.State, size) for g in (f, f.ended_by) if g is not None],
         drift=amounts[declaration.drift] if isinstance(declaration.drift, str) else declaration.drift,
         founders=founders(declaration, counts, nodes),
         messages=messages,
@@ -151,14 +151,12 @@ def bounding_room(size: Size, network: str, variant: bool) -> tuple[int, int]:
     return 3 + txns + twice, 3 + 3 * txns + twice
 
 
-def bind_types(declaration: Declaration, program: Program, size: Size) -> dict[str, Record]:
+def bind_types(main: Any, program: Program, size: Size) -> dict[str, Record]:
     """Return the records of a protocol by name, `Txn` among them if it has transactions."""
-    declared = declaration.types(size)
-    records = list(declared.values()) if isinstance(declared, dict) else list(declared)
     language.RECORDS.clear()
-    if declaration.transactions:
+    if main.PROTOCOL.transactions:
         language.RECORDS["Txn"] = size.txn
-    language.RECORDS.update({record.name: record for record in records if isinstance(record, Record)})
+    language.RECORDS.update(language.records_of(main, size))
     for name in language.RECORDS:
         program.names.setdefault(name, RecordName(name))
     return dict(language.RECORDS)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Annotated, Any, get_origin
+from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
 
 from zabspec.second.kinds import (
     NOBODY,
@@ -80,14 +81,38 @@ class MessageType(metaclass=_Named):
 
 
 class Fields:
-    """What a class `State` is of; no behaviour."""
+    """What the class with the fields is of."""
+
+    def __init_subclass__(cls) -> None:
+        setattr(cls, "names", sys._getframe(1).f_globals)  # noqa: B010
 
 
-Each = SeqOf = list
+K, V = TypeVar("K"), TypeVar("V")
+
+
+class Each(Generic[K, V]):
+    """Entries of a field, in annotations."""
+
+
+class SeqOf(Generic[V]):
+    """A sequence, in annotations."""
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """How long a sequence may be (K12)."""
+
+    most: Any
+    widen: str = ""
+    bag: bool = False
 
 
 class RecordName:
     """The constant by which a source calls a kind of record; calling it makes one."""
+
+    parts: dict[str, str]  # its annotations
+    names: dict[str, Any]  # of its module
+    ordered: bool
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -97,12 +122,20 @@ class RecordName:
 
 
 class _NamedRecord(type):
-    def __new__(cls, name: str, bases: Any, body: Any) -> Any:
-        return RecordName(name) if bases else super().__new__(cls, name, bases, body)
+    def __new__(cls, name: str, bases: Any, body: Any, ordered: bool = False) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, body)
+        record = RecordName(name)
+        record.parts, record.ordered = body.get("__annotations__", {}), ordered
+        record.names = sys._getframe(1).f_globals
+        return record
+
+    def __init__(cls, name: str, bases: Any, body: Any, ordered: bool = False) -> None:
+        super().__init__(name, bases, body)
 
 
 class RecordType(metaclass=_NamedRecord):
-    """Declare the constant of a kind of record as a class."""
+    """Declare a kind of record as a class (section 3.1)."""
 
 
 Txn, Zxid = RecordName("Txn"), RecordName("Zxid")
@@ -159,101 +192,141 @@ def Range(lo: int, hi: Any, widen: str = "") -> Callable[[Size], Int]:
     return lambda size: Int(lo, hi(size) if callable(hi) else hi, widen)
 
 
-def annotated(text: str, names: dict[str, Any], types: Mapping[str, Kind], size: Size) -> Any:
+def annotated(meant: Any, size: Size) -> Any:
     """Return the kind that an annotation means; None if there is no such part at a size (K12)."""
-    meant = eval(text, {**names, **types})
-    if isinstance(meant, Kind):
-        return meant
     if meant is bool:
         return Bool()
-    if meant is Node or hasattr(meant, "__supertype__"):
+    if is_process(meant):
         return NodeId.of(size.nodes)
     if get_origin(meant) is set:
         return Processes(size.nodes)
-    if meant in (Txn, History):
-        return size.txn if meant is Txn else size.history
+    if isinstance(meant, RecordName):
+        return size.txn if meant is Txn else record_of(meant, size)
+    if meant is History:
+        return size.history
     if isinstance(meant, type) and issubclass(meant, IntEnum):
         return OneOf(meant)
     kind = meant.__metadata__[0]
-    return kind(size) if callable(kind) else kind
+    kind = kind(size) if callable(kind) else kind
+    if isinstance(kind, AtMost):
+        most = kind.most(size) if callable(kind.most) else kind.most
+        return Seq(annotated(get_args(meant.__origin__)[0], size), most, kind.widen, kind.bag)
+    return kind
 
 
-def messages_of(module: Any, types: Mapping[str, Kind], size: Size) -> list[Message]:
+def is_process(meant: Any) -> bool:
+    """Return whether an annotation is of a process."""
+    return meant is Node or hasattr(meant, "__supertype__")
+
+
+def parts_of(known: Any, size: Size) -> dict[str, Any]:
+    """Return the parts of a message or record."""
+    parts = {part: annotated(eval(text, dict(known.names)), size) for part, text in known.parts.items()}
+    return {part: kind for part, kind in parts.items() if kind is not None}
+
+
+def record_of(known: RecordName, size: Size) -> Record:
+    """Return the record of a class."""
+    return Record(known.name, parts_of(known, size), known.ordered)
+
+
+def messages_of(module: Any, size: Size) -> list[Message]:
     """Return the messages of a module, in its order."""
+    found = dict.fromkeys(v for v in vars(module).values() if isinstance(v, MessageName))
+    return [Message(known, parts_of(known, size), known.to) for known in found]
+
+
+def records_of(module: Any, size: Size) -> dict[str, Record]:
+    """Return the records of a module by name."""
+    found = [v for v in vars(module).values() if isinstance(v, RecordName) and hasattr(v, "parts")]
+    return {known.name: record_of(known, size) for known in found}
+
+
+def fields_of(state: Any, size: Size) -> list[Field]:
+    """Return the fields of a class, those that it inherits behind its own (L7)."""
     out = []
-    for known in dict.fromkeys(v for v in vars(module).values() if isinstance(v, MessageName)):
-        parts = {part: annotated(text, known.names, types, size) for part, text in known.parts.items()}
-        out.append(Message(known, {part: kind for part, kind in parts.items() if kind is not None}, known.to))
+    for cls in state.__mro__[: state.__mro__.index(Fields)]:
+        for name, held in vars(cls).items():
+            if not isinstance(held, Held):
+                continue
+            meant, of = eval(cls.__annotations__[name], dict(vars(cls)["names"])), ""
+            axes: list[Any] = []
+            while get_origin(meant) is Each:
+                key, meant = get_args(meant)
+                if not axes and key is not Node and is_process(key):
+                    of = re.sub(r"(?<!^)(?=[A-Z])", "_", key.__name__).lower()
+                axes.append(NODE if is_process(key) else annotated(key, size).hi + 1)
+            kind = Bool() if held.clock else annotated(meant, size)
+            if kind is not None:
+                out.append(held.field(name, kind, tuple(axes), of, size))
     return out
 
 
 @dataclass
-class Map:
-    """A value for each key (K11): `NODE`, a role or a number of keys."""
+class Held:
+    """What a field is declared with beside its name and annotation."""
 
-    key: Any
-    value: Any
+    role: Any
+    most: Any = None
+    disk: Any = False
+    clock: bool = False
+
+    def field(self, name: str, kind: Any, axes: tuple, of: str, size: Size) -> Field:
+        """Return the field; with that of its clock, if it is a lease (T1)."""
+        most = self.most(size) if callable(self.most) else self.most
+        more = {"disk": self.disk(size) if callable(self.disk) else self.disk}
+        made = Field(name, Int(0, most) if self.clock else kind, self.role, axes, "", **more)
+        if self.clock:
+            made.clock_of = of
+        elif most is not None:
+            made.ended_by = Field(f"{name}_left", Int(0, most), self.role, axes, "")
+            made.ended_by.clock_of = of
+        return made
 
 
-def Multiset(key: Any, most: int, widen: str = "") -> Map:
-    """Declare how often each key is there (K11)."""
-    return Map(key, Int(0, most, widen))
-
-
-def _field(name: str, kind: Any, role: Role, axes: tuple, doc: str, **more: Any) -> Field:
-    while isinstance(kind, Map):
-        axes += (kind.key if isinstance(kind.key, int) else NODE,)
-        kind = kind.value
-    return Field(name, kind, role, axes, doc, **more)
-
-
-def stored(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
+def stored(doc: str) -> Any:
     """Declare a persistent field of each process."""
-    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc)
+    return Held(Role.PERSISTENT)
 
 
-def on_disk(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
-    """Declare a persistent field of each process that is on its disk."""
-    return _field(name, kind, Role.PERSISTENT, (NODE, *axes), doc, disk=True)
+def on_disk(doc: str, where: Any = True) -> Any:
+    """Declare a persistent field of each process that is on its disk, at some sizes."""
+    return Held(Role.PERSISTENT, disk=where)
 
 
-def volatile(name: str, kind: Any, doc: str = "", *axes: Any, of: str = "") -> Field:
+def volatile(doc: str) -> Any:
     """Declare a volatile field of each process."""
-    return _field(name, kind, Role.VOLATILE, (NODE, *axes), doc)
+    return Held(Role.VOLATILE)
 
 
-def timer(name: str, doc: str = "", of: str = "") -> Field:
+def timer(doc: str) -> Any:
     """Declare a timer of each process (B6)."""
-    return Field(name, Bool(), Role.VOLATILE, (NODE,), doc)
+    return Held(Role.VOLATILE)
 
 
-def clock(name: str, most: int, doc: str = "", of: str = "", kept: bool = False, widen: str = "") -> Field:
+def clock(doc: str, most: Any, kept: bool = False, widen: str = "") -> Any:
     """Declare a clock of each process (T1)."""
-    field = Field(name, Int(0, most), Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc)
-    field.clock_of = of
-    return field
+    return Held(Role.PERSISTENT if kept else Role.VOLATILE, most, clock=True)
 
 
-def lease(name: str, kind: Any, most: int, doc: str = "", of: str = "", kept: bool = False, widen: str = "") -> Field:
+def lease(doc: str, most: Any, kept: bool = False, widen: str = "") -> Any:
     """Declare a field that a clock beside it ends (T1)."""
-    field = Field(name, kind, Role.PERSISTENT if kept else Role.VOLATILE, (NODE,), doc)
-    field.ended_by = clock(f"{name}_left", most, of=of, kept=kept)
-    return field
+    return Held(Role.PERSISTENT if kept else Role.VOLATILE, most)
 
 
-def ghost(name: str, kind: Any, doc: str = "", *axes: Any, reading: str = "") -> Field:
+def ghost(doc: str, reading: str = "") -> Any:
     """Declare a ghost; how a person reads it says nothing of it."""
-    return _field(name, kind, Role.GHOST, axes, doc)
+    return Held(Role.GHOST)
 
 
-def environment(name: str, kind: Any, doc: str = "", *axes: Any) -> Field:
+def environment(doc: str) -> Any:
     """Declare a field of the environment."""
-    return _field(name, kind, Role.ENVIRONMENT, axes, doc)
+    return Held(Role.ENVIRONMENT)
 
 
-def shared(name: str, kind: Any, doc: str = "", *axes: Any) -> Field:
+def shared(doc: str) -> Any:
     """Declare a field that all processes read and write (L5)."""
-    return _field(name, kind, Role.SHARED, axes, doc)
+    return Held(Role.SHARED)
 
 
 @dataclass
@@ -292,8 +365,6 @@ class Declaration:
     """What `declare` was called with (L1)."""
 
     module: str
-    state: Callable
-    types: Callable = lambda size: []
     budgets: dict[str, int] = field(default_factory=dict)
     roles: dict[str, int] = field(default_factory=dict)
     nodes: int = 3

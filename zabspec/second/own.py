@@ -11,7 +11,7 @@ from zabspec.second.connections import NETWORKS as CONNECTIONS
 from zabspec.second.connections import Connections
 from zabspec.second.datagrams import NETWORKS as DATAGRAMS
 from zabspec.second.datagrams import Datagrams
-from zabspec.second.kinds import MessageUnion, Record
+from zabspec.second.kinds import MessageUnion
 from zabspec.second.language import Size
 from zabspec.second.load import ROOT, Loader, Program, chosen
 from zabspec.second.world import Model, World
@@ -98,9 +98,7 @@ def capacities(name: str, size: Size, variant: bool, network: str) -> tuple[int,
 def declared(name: str, mains: list[ModuleType], size: Size) -> tuple[list, list]:
     """Return the fields and messages of a protocol, and bind the names of its records (O3)."""
     main, txns = mains[-1], size.txns
-    epoch, txn = size.epoch, size.txn
-    zxid = Record("Zxid", {"epoch": epoch, "counter": size.count}, ordered=True)
     language.RECORDS.clear()
-    language.RECORDS.update(Txn=txn, Zxid=zxid)
+    language.RECORDS.update(language.records_of(main, size), Txn=size.txn)
     size.log = 2 * txns if name == "db19" else txns + size.budgets["duplicates"]
-    return list(main.state(size)), language.messages_of(main, {"Zxid": zxid}, size)
+    return language.fields_of(main.State, size), language.messages_of(main, size)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action
-from zabspec.language.python.lang import Node, State, is_quorum
+from zabspec.language.python.lang import Node, is_quorum
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 from zabspec.zookeeper.observed import exposes, proposes
 from zabspec.zookeeper.shutdown import shut_down
-from zabspec.zookeeper.state import ACK, COMMIT, INFORM, LEADING, PROPOSAL, SERVING, counter_of
+from zabspec.zookeeper.state import State, ACK, COMMIT, INFORM, LEADING, PROPOSAL, SERVING, counter_of
 from zabspec.zookeeper.storage import apply_txn, log_in_thread, meets_hole
 from zabspec.zookeeper.voters import observes
 

@@ -4,7 +4,7 @@ nothing is lost; where it is not asked for, the step is split."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.language.python.lang import AnyMessage, Node, State, is_quorum
+from zabspec.language.python.lang import AnyMessage, Node, is_quorum
 from zabspec.zookeeper.leader import has_acks, leaves_no_trace, start_serving
 from zabspec.zookeeper.learner import (
     acknowledge,
@@ -17,6 +17,7 @@ from zabspec.zookeeper.learner import (
 )
 from zabspec.zookeeper.shutdown import clears_interrupted, is_half_made
 from zabspec.zookeeper.state import (
+    State,
     ACK,
     CHOOSING_EPOCH,
     COMMIT,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import connect, send_to_follower, spend_election
-from zabspec.zookeeper.state import FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
+from zabspec.zookeeper.state import State, FOLLOWING, LEADING, PROPOSAL, SERVING, first_of
 from zabspec.zookeeper.storage import apply_to_tree, apply_txn, log_in_thread, take_snapshot
 from zabspec.zookeeper.voters import last_voter, observes
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action, receives
-from zabspec.language.python.lang import AnyMessage, Node, State, is_quorum
+from zabspec.language.python.lang import AnyMessage, Node, is_quorum
 from zabspec.worlds.actor import send_to_follower
 from zabspec.zookeeper.broadcast import process_ack
 from zabspec.zookeeper.learner import known_epoch
 from zabspec.zookeeper.observed import exposes, founds, swallows
 from zabspec.zookeeper.shutdown import shut_down
 from zabspec.zookeeper.state import (
+    State,
     ACK,
     ACKEPOCH,
     AWAITING_ACKS,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action, receives
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import connect, send_to_leader
 from zabspec.zookeeper.observed import exposes, threw_up
 from zabspec.zookeeper.shutdown import on_recovery, shut_down
 from zabspec.zookeeper.state import (
+    State,
     ACK,
     ACKEPOCH,
     CLOSED,

@@ -23,8 +23,8 @@ power brings back, was in more than one file.
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant, action
-from zabspec.language.python.lang import Node, State
-from zabspec.zookeeper.state import TO_PERSIST
+from zabspec.language.python.lang import Node
+from zabspec.zookeeper.state import State, TO_PERSIST
 from zabspec.zookeeper.storage import end_file
 
 __all__ = [

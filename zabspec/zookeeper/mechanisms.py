@@ -11,8 +11,9 @@ acknowledged, when currentEpoch is written, or when a term ends, and not at the 
 from __future__ import annotations
 
 from zabspec.authoring.declaration import safety
-from zabspec.language.python.lang import Node, State, broken, is_quorum
+from zabspec.language.python.lang import Node, broken, is_quorum
 from zabspec.zookeeper.state import (
+    State,
     AWAITING_EPOCH_ACKS,
     CHOOSING_EPOCH,
     DIFFS,

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from zabspec.authoring.declaration import Variant
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower, send_to_leader
 from zabspec.zookeeper.broadcast import leader_commits, process_ack
 from zabspec.zookeeper.leader import open_to, open_to_settled
@@ -21,6 +21,7 @@ from zabspec.zookeeper.releases import (
     written_at_uptodate,
 )
 from zabspec.zookeeper.state import (
+    State,
     ACK,
     ACKEPOCH,
     DIFF,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from zabspec.authoring.declaration import observation
-from zabspec.language.python.lang import State
-from zabspec.zookeeper.state import epoch_of
+from zabspec.zookeeper.state import State, epoch_of
 
 
 @observation(tree="exposed")

@@ -9,9 +9,9 @@ and no COMMIT but for what was committed when it came: once that is so, the lead
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant, receives
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.zookeeper.learner import apply_in_sync, commit_request, is_gap, stop
-from zabspec.zookeeper.state import DIFFS, INFORM, SERVING, SYNCING
+from zabspec.zookeeper.state import State, DIFFS, INFORM, SERVING, SYNCING
 from zabspec.zookeeper.storage import meets_hole
 from zabspec.zookeeper.voters import completes_quorum, is_without_vote, quorum_with_observers
 

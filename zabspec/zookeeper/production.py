@@ -4,12 +4,13 @@ is asked for. `walk`: how a leader reads its own log for a learner that committe
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower
 from zabspec.zookeeper.learner import fail_to_truncate
 from zabspec.zookeeper.observed import skips, walks
 from zabspec.zookeeper.shutdown import shut_down, starts_refused
 from zabspec.zookeeper.state import (
+    State,
     COMMIT,
     DIFF,
     FOLLOWING,

@@ -4,9 +4,9 @@ delivered when its server begins to serve."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import safety
-from zabspec.language.python.lang import State, broken
+from zabspec.language.python.lang import broken
 from zabspec.worlds.actor import is_down
-from zabspec.zookeeper.state import FOLLOWING, SERVING
+from zabspec.zookeeper.state import State, FOLLOWING, SERVING
 
 
 def two_founded(s: State) -> bool:

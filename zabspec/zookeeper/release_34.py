@@ -3,9 +3,9 @@ and method that each function names. The two tags are alike in these."""
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower
-from zabspec.zookeeper.state import COMMIT, DIFF, DIFFS, PROPOSAL, SNAP, SYNCING, TRUNC, counter_of
+from zabspec.zookeeper.state import State, COMMIT, DIFF, DIFFS, PROPOSAL, SNAP, SYNCING, TRUNC, counter_of
 from zabspec.zookeeper.sync import finish_transfer, send_ahead, start_forwarding
 
 # The order of a text's actions is that of its names: those of other modules come from there.

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import NOBODY, Node, State
+from zabspec.language.python.lang import NOBODY, Node
 from zabspec.worlds.actor import disconnect, forget
-from zabspec.zookeeper.state import IDLE, LEADING, LOOKING, NONE, SERVING, SNAPS, WIDTH, epoch_of
+from zabspec.zookeeper.state import State, IDLE, LEADING, LOOKING, NONE, SERVING, SNAPS, WIDTH, epoch_of
 from zabspec.zookeeper.storage import (
     end_file,
     ends_by_hole,

@@ -18,9 +18,10 @@ closed and opened again; that a SyncRequestProcessor which outlives its term (ZO
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant, action
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower
 from zabspec.zookeeper.state import (
+    State,
     COMMIT,
     IDLE,
     NO_THREAD,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabspec.authoring.declaration import OneOf, Processes, ProtocolError, Range, Size, ghost, stored, volatile
-from zabspec.language import NODE, Bool, Field, Int, NodeId, Seq
-from zabspec.language.python.lang import MessageType
+from zabspec.authoring.declaration import AtMost, OneOf, ProtocolError, Range, Size, ghost, stored, volatile
+from zabspec.language import Int
+from zabspec.language.python.lang import Each, Fields, MessageType, Node, SeqOf
 
 WIDTH = 6  # the counters that an epoch has room for, 0 among them
 MOST_EPOCHS = 9
@@ -58,9 +58,21 @@ def founded_kind(size: Size) -> Int:
     return Int(0, tree.hi, members=("established", *tree.members[1:]))
 
 
+def records(size: Size) -> int:
+    """How many records a log has room for: a transaction may be appended again."""
+    return size.proposals + 8
+
+
+def images(size: Size) -> int:
+    """How many files of a kind there is room for."""
+    return size.elections + size.snapshots + 3
+
+
 Zxid = Annotated[int, zxid_kind]
 Tree = Annotated[int, tree_kind]
 Epoch = Annotated[int, Range(0, epochs)]
+Txns = Annotated[SeqOf[Zxid], AtMost(records, "--proposals")]
+CurrentEpoch = Annotated[int, Range(0, epochs, "--elections")]
 
 
 class FOLLOWERINFO(MessageType):
@@ -120,87 +132,84 @@ class INFORM(MessageType):
     zxid: Zxid
 
 
-def state(size: Size) -> list[Field]:
-    zxid, tree, epoch = zxid_kind(size), tree_kind(size), Int(0, epochs(size), "--elections")
-    txns = Seq(zxid, size.proposals + 8, "--proposals")  # a transaction may be appended again
-    images = size.elections + size.snapshots + 3
-    peers = Processes(size.nodes)
-    return [
-        stored("log", txns, "the transaction log (FileTxnLog): what is appended and forced"),
-        stored(
-            "files", Seq(Int(0, size.proposals + 8), images, "--elections"),
-            "where its files begin, but for the first: only where they are read for learners (walk)",
-        ),
-        stored("snapshot_names", Seq(zxid, images, "--elections"), "snapshot.<zxid> files (FileSnap)"),
-        stored("snapshot_trees", Seq(tree, images, "--elections"), "what each of them holds"),
-        stored("current_epoch", epoch, "the file currentEpoch"),
-        stored("accepted_epoch", epoch, "the file acceptedEpoch"),
-        stored("unforced", tree, "snapshots that are not forced (only where power is lost: power)"),
-        stored("uncut", txns, "what a TRUNC has cut from the log, and is not forced (power)"),
-        stored("uncut_at", Int(0, size.proposals + 8), "how many records stand before that (power)"),
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "QuorumPeer.ServerState"),
-        volatile("leader", NodeId.of(size.nodes), "of a learner: whom it follows"),
-        volatile("phase", OneOf(*PHASES), "where the main thread is"),
-        volatile("full", Bool(), "its disk is full, for this term (only where disks fill: full-disk)"),
-        volatile("promised", epoch, "QuorumPeer.acceptedEpoch, where writing the file has failed (full-disk)"),
-        volatile("closed", Bool(), "FileSnap is closed, and saves nothing (full-disk)"),
-        volatile(
-            "snapshot_thread", OneOf("NO_THREAD", "STARTED", "SAVING"),
-            "of SyncRequestProcessor, for a periodic snapshot (only where it takes them: snapshots)",
-        ),
-        volatile("saving_as", zxid, "the name of the snapshot that it writes"),
-        volatile("refused", Bool(), "QuorumPeer.loadDataBase refused to start"),
-        volatile("tree", tree, "DataTree: what is applied"),
-        volatile("last_processed", zxid, "DataTree.lastProcessedZxid, which votes and ACKEPOCH carry"),
-        volatile("committed_log", txns, "ZKDatabase.committedLog"),
-        volatile("hole", Bool(), "addCommittedProposal has thrown for a hole (only where it does: hole)"),
-        volatile("sync_mode", OneOf("NONE", "DIFFS", "TRUNCS", "SNAPS"), "QuorumPeer.syncMode"),
-        volatile("not_logged", txns, "Learner.syncWithLeader: packetsNotLogged (packetsNotCommitted before 3.9.3)"),
-        volatile("committed", txns, "Learner.syncWithLeader: packetsCommitted"),
-        volatile("appended", txns, "3.9.2, 3.8.5: appended in the sync phase, to be acknowledged after UPTODATE"),
-        volatile("pending", txns, "FollowerZooKeeperServer.pendingTxns"),
-        volatile("sync_queue", txns, "SyncRequestProcessor.queuedRequests"),
-        volatile("stale_queue", txns, "of a SyncRequestProcessor that outlives its term"),
-        volatile("to_apply", txns, "CommitProcessor.committedRequests"),
-        volatile("term", epoch, "the epoch of the leader that it follows, or leads with"),
-        volatile("heard", peers, "Leader.connectingFollowers"),
-        volatile("linked", peers, "Leader.learners: who has sent FOLLOWERINFO over a connection that is not lost"),
-        volatile("answered", peers, "whose ACKEPOCH its LearnerHandler has read"),
-        volatile("agreed", peers, "Leader.electingFollowers"),
-        volatile("peer_last", zxid, "LearnerHandler: peerLastZxid", NODE),
-        volatile("queued_to", zxid, "LearnerHandler: what was queued before NEWLEADER (before-3104)", NODE),
-        volatile("forwarding", peers, "Leader.forwardingFollowers"),
-        volatile("unsettled", peers, "whose LearnerHandler waits for one packet after NEWLEADER"),
-        volatile("settled", peers, "whose LearnerHandler has read it, and waits for the server to run"),
-        volatile("looping", peers, "whose LearnerHandler reads packets in its loop"),
-        volatile("new_leader_acks", peers, "Leader.newLeaderProposal: who acknowledged NEWLEADER"),
-        volatile("outstanding", txns, "Leader.outstandingProposals"),
-        volatile("acks", peers, "who acknowledged each of them, by its counter", WIDTH),
-        volatile("to_be_applied", txns, "Leader.toBeApplied"),
-        volatile("last_proposed", zxid, "Leader.lastProposed"),
-        volatile("last_committed", zxid, "Leader.lastCommitted"),
-        *ghosts(size, tree),
-    ]  # fmt: skip
+class State(Fields):
+    """What a server has on its disk and in memory; ghosts, which no server has, are what properties are stated with."""
 
-
-def ghosts(size: Size, tree: Int) -> list[Field]:
-    """Return what no server has: what properties are stated with."""
-    return [
-        ghost(
-            "exposed", tree, "of each epoch: what a serving server of it had applied", epochs(size) + 1,
-            reading="epoch {} served",
-        ),
-        ghost(
-            "founded", founded_kind(size), "of each epoch: what its leader was established with, and bit 0",
-            epochs(size) + 1, reading="the leader of epoch {} began with",
-        ),
-        ghost("twice", Bool(), "two leaders were established in one epoch"),
-        ghost("strayed", Bool(), "a leader gave a transaction a zxid of another epoch"),
-        ghost("threw", Bool(), "a server stopped for a packet that its peer may send"),
-        ghost("walked", Bool(), "a leader has read its log for a learner"),
-        ghost("skipped", Bool(), "a leader left out what is between what a learner has and what it was sent"),
-        ghost("swallowed", Bool(), "an acknowledgement was taken for that of NEWLEADER"),
-    ]  # fmt: skip
+    log: Each[Node, Txns] = stored("the transaction log (FileTxnLog): what is appended and forced")
+    files: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, records)]], AtMost(images, "--elections")]] = stored(
+        "where its files begin, but for the first: only where they are read for learners (walk)"
+    )
+    snapshot_names: Each[Node, Annotated[SeqOf[Zxid], AtMost(images, "--elections")]] = stored(
+        "snapshot.<zxid> files (FileSnap)"
+    )
+    snapshot_trees: Each[Node, Annotated[SeqOf[Tree], AtMost(images, "--elections")]] = stored(
+        "what each of them holds"
+    )
+    current_epoch: Each[Node, CurrentEpoch] = stored("the file currentEpoch")
+    accepted_epoch: Each[Node, CurrentEpoch] = stored("the file acceptedEpoch")
+    unforced: Each[Node, Tree] = stored("snapshots that are not forced (only where power is lost: power)")
+    uncut: Each[Node, Txns] = stored("what a TRUNC has cut from the log, and is not forced (power)")
+    uncut_at: Each[Node, Annotated[int, Range(0, records)]] = stored("how many records stand before that (power)")
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("QuorumPeer.ServerState")
+    leader: Each[Node, Node] = volatile("of a learner: whom it follows")
+    phase: Each[Node, Annotated[int, OneOf(*PHASES)]] = volatile("where the main thread is")
+    full: Each[Node, bool] = volatile("its disk is full, for this term (only where disks fill: full-disk)")
+    promised: Each[Node, CurrentEpoch] = volatile(
+        "QuorumPeer.acceptedEpoch, where writing the file has failed (full-disk)"
+    )
+    closed: Each[Node, bool] = volatile("FileSnap is closed, and saves nothing (full-disk)")
+    snapshot_thread: Each[Node, Annotated[int, OneOf("NO_THREAD", "STARTED", "SAVING")]] = volatile(
+        "of SyncRequestProcessor, for a periodic snapshot (only where it takes them: snapshots)"
+    )
+    saving_as: Each[Node, Zxid] = volatile("the name of the snapshot that it writes")
+    refused: Each[Node, bool] = volatile("QuorumPeer.loadDataBase refused to start")
+    tree: Each[Node, Tree] = volatile("DataTree: what is applied")
+    last_processed: Each[Node, Zxid] = volatile("DataTree.lastProcessedZxid, which votes and ACKEPOCH carry")
+    committed_log: Each[Node, Txns] = volatile("ZKDatabase.committedLog")
+    hole: Each[Node, bool] = volatile("addCommittedProposal has thrown for a hole (only where it does: hole)")
+    sync_mode: Each[Node, Annotated[int, OneOf("NONE", "DIFFS", "TRUNCS", "SNAPS")]] = volatile("QuorumPeer.syncMode")
+    not_logged: Each[Node, Txns] = volatile(
+        "Learner.syncWithLeader: packetsNotLogged (packetsNotCommitted before 3.9.3)"
+    )
+    committed: Each[Node, Txns] = volatile("Learner.syncWithLeader: packetsCommitted")
+    appended: Each[Node, Txns] = volatile("3.9.2, 3.8.5: appended in the sync phase, to be acknowledged after UPTODATE")
+    pending: Each[Node, Txns] = volatile("FollowerZooKeeperServer.pendingTxns")
+    sync_queue: Each[Node, Txns] = volatile("SyncRequestProcessor.queuedRequests")
+    stale_queue: Each[Node, Txns] = volatile("of a SyncRequestProcessor that outlives its term")
+    to_apply: Each[Node, Txns] = volatile("CommitProcessor.committedRequests")
+    term: Each[Node, CurrentEpoch] = volatile("the epoch of the leader that it follows, or leads with")
+    heard: Each[Node, set[Node]] = volatile("Leader.connectingFollowers")
+    linked: Each[Node, set[Node]] = volatile(
+        "Leader.learners: who has sent FOLLOWERINFO over a connection that is not lost"
+    )
+    answered: Each[Node, set[Node]] = volatile("whose ACKEPOCH its LearnerHandler has read")
+    agreed: Each[Node, set[Node]] = volatile("Leader.electingFollowers")
+    peer_last: Each[Node, Each[Node, Zxid]] = volatile("LearnerHandler: peerLastZxid")
+    queued_to: Each[Node, Each[Node, Zxid]] = volatile("LearnerHandler: what was queued before NEWLEADER (before-3104)")
+    forwarding: Each[Node, set[Node]] = volatile("Leader.forwardingFollowers")
+    unsettled: Each[Node, set[Node]] = volatile("whose LearnerHandler waits for one packet after NEWLEADER")
+    settled: Each[Node, set[Node]] = volatile("whose LearnerHandler has read it, and waits for the server to run")
+    looping: Each[Node, set[Node]] = volatile("whose LearnerHandler reads packets in its loop")
+    new_leader_acks: Each[Node, set[Node]] = volatile("Leader.newLeaderProposal: who acknowledged NEWLEADER")
+    outstanding: Each[Node, Txns] = volatile("Leader.outstandingProposals")
+    acks: Each[Node, Each[Annotated[int, Range(0, WIDTH - 1)], set[Node]]] = volatile(
+        "who acknowledged each of them, by its counter"
+    )
+    to_be_applied: Each[Node, Txns] = volatile("Leader.toBeApplied")
+    last_proposed: Each[Node, Zxid] = volatile("Leader.lastProposed")
+    last_committed: Each[Node, Zxid] = volatile("Leader.lastCommitted")
+    exposed: Each[Epoch, Tree] = ghost(
+        "of each epoch: what a serving server of it had applied", reading="epoch {} served"
+    )
+    founded: Each[Epoch, Annotated[int, founded_kind]] = ghost(
+        "of each epoch: what its leader was established with, and bit 0", reading="the leader of epoch {} began with"
+    )
+    twice: bool = ghost("two leaders were established in one epoch")
+    strayed: bool = ghost("a leader gave a transaction a zxid of another epoch")
+    threw: bool = ghost("a server stopped for a packet that its peer may send")
+    walked: bool = ghost("a leader has read its log for a learner")
+    skipped: bool = ghost("a leader left out what is between what a learner has and what it was sent")
+    swallowed: bool = ghost("an acknowledgement was taken for that of NEWLEADER")
 
 
 def epoch_of(zxid: int) -> int:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import Node, State
-from zabspec.zookeeper.state import WIDTH
+from zabspec.language.python.lang import Node
+from zabspec.zookeeper.state import State, WIDTH
 
 
 def apply_txn(s: State, p: Node, zxid: int) -> None:

@@ -4,10 +4,11 @@ here, long before a client can see it."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import safety
-from zabspec.language.python.lang import Node, State, broken, is_quorum
+from zabspec.language.python.lang import Node, broken, is_quorum
 from zabspec.worlds.actor import is_down
 from zabspec.zookeeper.properties import two_founded
 from zabspec.zookeeper.state import (
+    State,
     AWAITING_ACKS,
     AWAITING_EPOCH_ACKS,
     IDLE,

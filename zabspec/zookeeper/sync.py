@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower
 from zabspec.zookeeper.state import (
+    State,
     COMMIT,
     DIFF,
     NEWLEADER,

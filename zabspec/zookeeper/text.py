@@ -49,7 +49,6 @@ def flight(size: Size) -> int:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={
         "elections": 2,
         "proposals": 0,

@@ -3,8 +3,10 @@ the other actions keep their numbers."""
 
 from __future__ import annotations
 
+from zabspec.zookeeper.state import State
+
 from zabspec.authoring.declaration import action
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.zookeeper.storage import log_in_thread
 
 __all__ = ["has_stale_batch", "log_stale_batch"]

@@ -16,9 +16,9 @@ It is of 3.5.5 and 3.6.0 and later. Before them NEWLEADER is queued before the S
 from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant, action, receives
-from zabspec.language.python.lang import Node, State
+from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower, send_to_leader
-from zabspec.zookeeper.state import AWAITING_EPOCH_ACKS, COMMIT, PROPOSAL, SNAP, WRITTEN
+from zabspec.zookeeper.state import State, AWAITING_EPOCH_ACKS, COMMIT, PROPOSAL, SNAP, WRITTEN
 from zabspec.zookeeper.sync import queue_newleader, start_forwarding
 
 __all__ = [

@@ -3,7 +3,9 @@ ensemble votes where nothing is said."""
 
 from __future__ import annotations
 
-from zabspec.language.python.lang import Members, Node, State, is_quorum
+from zabspec.zookeeper.state import State
+
+from zabspec.language.python.lang import Members, Node, is_quorum
 
 __all__ = [
     "are_more_than_half",

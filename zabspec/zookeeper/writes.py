@@ -4,8 +4,8 @@ last, so that the other actions keep their numbers."""
 from __future__ import annotations
 
 from zabspec.authoring.declaration import action
-from zabspec.language.python.lang import Node, State
-from zabspec.zookeeper.state import EPOCH_ACKED, FOLLOWING, REGISTERED
+from zabspec.language.python.lang import Node
+from zabspec.zookeeper.state import State, EPOCH_ACKED, FOLLOWING, REGISTERED
 
 __all__ = ["disks_fill", "fill_disk", "has_unforced", "may_fill_disk", "write_back"]
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Int, Node, NodeId, OneOf, Size, any_of, broken, declare, environment, environment_step,
-    safety,
+    Each, Fields, Node, OneOf, Range, any_of, broken, declare, environment, environment_step, safety,
 )  # fmt: skip
 
 IDLE, CLAIMING, WAITING, INSIDE = range(4)
 
+Phase = Annotated[int, OneOf("IDLE", "CLAIMING", "WAITING", "INSIDE")]
+Level = Annotated[int, Range(0, lambda size: size.nodes - 1)]
+
 
 class State(Fields):
-    phase: Each[Node, int]
-    level: Each[Node, int]
-    last: Each[int, Node]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        environment("phase", OneOf("IDLE", "CLAIMING", "WAITING", "INSIDE"), "what a process does", NODE),
-        environment("level", Int(0, size.nodes - 1), "the level that it claims or waits at", NODE),
-        environment("last", NodeId.of(size.nodes), "who came to a level last", size.nodes),
-    ]
+    phase: Each[Node, Phase] = environment("what a process does")
+    level: Each[Node, Level] = environment("the level that it claims or waits at")
+    last: Each[Node, Node] = environment("who came to a level last")
 
 
 def some_idle(s: State) -> bool:
@@ -95,4 +91,4 @@ def one_inside(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=3)
+PROTOCOL = declare(__name__, nodes=3)

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NODE, Each, Field, Fields, Node, OneOf, Processes, Size, any_of, broken, declare, environment, environment_step,
-    safety,
-)  # fmt: skip
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Node, OneOf, any_of, broken, declare, environment, environment_step, safety
 
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
 INIT, COMMIT, ABORT = range(3)
 
+Phase = Annotated[int, OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED")]
+
 
 class State(Fields):
-    phase: Each[Node, int]
-    voted: set[Node]
-    heard: set[Node]
-    decision: int
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        environment("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "state of a manager", NODE),
-        environment("voted", Processes(size.nodes), "who has sent prepared"),
-        environment("heard", Processes(size.nodes), "whom the coordinator knows to be prepared"),
-        environment("decision", OneOf("INIT", "COMMIT", "ABORT"), "what the coordinator has sent"),
-    ]
+    phase: Each[Node, Phase] = environment("state of a manager")
+    voted: set[Node] = environment("who has sent prepared")
+    heard: set[Node] = environment("whom the coordinator knows to be prepared")
+    decision: Annotated[int, OneOf("INIT", "COMMIT", "ABORT")] = environment("what the coordinator has sent")
 
 
 def some_work(s: State) -> bool:
@@ -113,4 +105,4 @@ def consistent(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=3)
+PROTOCOL = declare(__name__, nodes=3)

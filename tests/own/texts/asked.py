@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Bool, MessageType, Node, NodeId, Processes, State, action, any_of, declare, is_quorum, processes,
-    receives, safety, send, stored, volatile,
+    NOBODY, Each, Fields, MessageType, Node, action, any_of, declare, is_quorum, processes, receives, safety, send,
+    stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -20,13 +20,11 @@ class ASK(MessageType):
 class TELL(MessageType): ...
 
 
-def state(size):
-    return [
-        volatile("served_by", Processes(size.nodes, "server"), "who has served it", of="client"),
-        volatile("asks", Bool(), "it has asked", of="client"),
-        stored("owner", NodeId.of(size.nodes, "client"), "whom it serves", of="server"),
-        stored("seen", Bool(), "it has been seen"),
-    ]
+class State(Fields):
+    served_by: Each[Client, set[Server]] = volatile("who has served it")
+    asks: Each[Client, bool] = volatile("it has asked")
+    owner: Each[Server, Client] = stored("whom it serves")
+    seen: Each[Node, bool] = stored("it has been seen")
 
 
 def idle(s: State, p: Client) -> bool:
@@ -76,6 +74,5 @@ def owned(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 2},
-    state=state,
     budgets={"asked": 2},
 )

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Node, OneOf, Processes, Size, action, any_of, declare, initial, processes,
-    progress, safety, shared,
-)  # fmt: skip
+from zabcheck.language import Each, Fields, Node, action, any_of, declare, initial, processes, progress, safety, shared
 
 
 class Stands(IntEnum):
@@ -17,19 +14,10 @@ class Stands(IntEnum):
 
 
 class State(Fields):
-    initiates: Each[Node, bool]
-    begun: Each[Node, bool]
-    stands: Each[Node, Stands]
-    arrived: Each[Node, set[Node]]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("initiates", Bool(), "it begins the election", NODE),
-        shared("begun", Bool(), "it has begun", NODE),
-        shared("stands", OneOf(Stands), "how it stands", NODE),
-        shared("arrived", Processes(size.nodes), "the numbers that it has yet to receive", NODE),
-    ]
+    initiates: Each[Node, bool] = shared("it begins the election")
+    begun: Each[Node, bool] = shared("it has begun")
+    stands: Each[Node, Stands] = shared("how it stands")
+    arrived: Each[Node, set[Node]] = shared("the numbers that it has yet to receive")
 
 
 @initial
@@ -80,4 +68,4 @@ def nobody_yet(s: State, p: Node) -> bool:
     return any(s.initiates[q] for q in processes(s)) and not elected(s)
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from zabcheck.language import Field, Fields, Int, Node, Size, action, declare, safety, shared
+from typing import Annotated
+
+from zabcheck.language import Fields, Int, Node, action, declare, safety, shared
 
 
 class State(Fields):
-    small: int
-    big: int
-
-
-def state(size: Size) -> list[Field]:
-    return [shared("small", Int(0, 3), "gallons in the small jug"), shared("big", Int(0, 5), "gallons in the big jug")]
+    small: Annotated[int, Int(0, 3)] = shared("gallons in the small jug")
+    big: Annotated[int, Int(0, 5)] = shared("gallons in the big jug")
 
 
 @action
@@ -60,4 +58,4 @@ def never_four(s: State) -> bool:
     return s.big != 4
 
 
-PROTOCOL = declare(__name__, state=state, nodes=1)
+PROTOCOL = declare(__name__, nodes=1)

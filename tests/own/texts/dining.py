@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from zabcheck.language import (
-    NOBODY, NODE, Each, Field, Fields, Node, NodeId, OneOf, Size, Variant, action, declare, final, shared, stored,
-)  # fmt: skip
+from zabcheck.language import NOBODY, Each, Fields, Node, Variant, action, declare, final, shared, stored
 
 
 class At(IntEnum):
@@ -17,13 +15,8 @@ class At(IntEnum):
 
 
 class State(Fields):
-    at: Each[Node, At]
-    fork: Each[Node, Node]
-
-
-def state(size: Size) -> list[Field]:
-    forks = shared("fork", NodeId.of(size.nodes), "who has the fork to the left of each", NODE)
-    return [stored("at", OneOf(At), "what it does"), forks]
+    at: Each[Node, At] = stored("what it does")
+    fork: Each[Node, Node] = shared("who has the fork to the left of each")
 
 
 def right(s: State, p: Node) -> Node:
@@ -63,4 +56,4 @@ def gone(s: State, p: Node) -> bool:
 
 
 VARIANTS = [Variant("left_handed", "p0 takes the fork to the right first", {"first": other_way_round})]
-PROTOCOL = declare(__name__, state=state, variants=VARIANTS, deadlock=True)
+PROTOCOL = declare(__name__, variants=VARIANTS, deadlock=True)

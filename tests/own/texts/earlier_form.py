@@ -12,13 +12,17 @@ Then change a line. `docs/reference/protocol-language.md` lists all that a proto
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, AnyMessage, Bool, MessageType, Node, OneOf, Processes, State, Variant, action, broken, declare, ghost,
-    invariant, observation, receives, safety, send, stored, volatile,
+    AnyMessage, Each, Fields, MessageType, Node, OneOf, Variant, action, broken, declare, ghost, invariant, observation,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 # Where a process stands. The numbers are those of `OneOf` below.
 WORKING, PREPARED, COMMITTED, ABORTED = range(4)
+
+Phase = Annotated[int, OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED")]
 
 
 class PREPARE(MessageType): ...
@@ -35,15 +39,11 @@ class DECISION(MessageType):
 # --- the state, declared once ---------------------------------------------------------------------
 
 
-def state(size):
-    """The fields of each process: `stored` survives a crash, `volatile` does not; a `ghost` is what observations
-    write, and no handler may read it."""
-    return [
-        stored("phase", OneOf("WORKING", "PREPARED", "COMMITTED", "ABORTED"), "where it stands"),
-        volatile("coordinates", Bool(), "it waits for votes"),
-        volatile("agreed", Processes(size.nodes), "of a coordinator: who voted yes"),
-        ghost("outcome", OneOf("NONE", "COMMIT", "ABORT"), "what it showed the outside", NODE),
-    ]
+class State(Fields):
+    phase: Each[Node, Phase] = stored("where it stands")
+    coordinates: Each[Node, bool] = volatile("it waits for votes")
+    agreed: Each[Node, set[Node]] = volatile("of a coordinator: who voted yes")
+    outcome: Each[Node, Annotated[int, OneOf("NONE", "COMMIT", "ABORT")]] = ghost("what it showed the outside")
 
 
 # --- the protocol: what a process p does, with nothing but its own fields and what it is sent -----
@@ -224,7 +224,6 @@ def all_but_one(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"begins": 1, "refusals": 1, "crashes": 1},
     network="fifo",
     variants=[Variant("hasty", "a coordinator commits when all but one agree", {"enough": all_but_one})],

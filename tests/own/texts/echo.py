@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from zabcheck.language import (
-    NOBODY, NODE, Each, Field, Fields, Int, Node, NodeId, OneOf, Processes, Size, action, any_of, declare, processes,
-    safety, shared,
-)  # fmt: skip
+from typing import Annotated
+
+from zabcheck.language import NOBODY, Each, Fields, Node, Range, action, any_of, declare, processes, safety, shared
 
 
 class At(IntEnum):
@@ -17,24 +16,16 @@ class At(IntEnum):
     DONE = 3
 
 
+Received = Annotated[int, Range(0, lambda size: size.nodes - 1)]
+
+
 class State(Fields):
-    at: Each[Node, At]
-    parent: Each[Node, Node]
-    children: Each[Node, set[Node]]
-    received: Each[Node, int]
-    waves: Each[Node, set[Node]]
-    echoes: Each[Node, set[Node]]
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("at", OneOf(At), "where it is", NODE),
-        shared("parent", NodeId.of(size.nodes), "from whom the wave came first", NODE),
-        shared("children", Processes(size.nodes), "who has answered", NODE),
-        shared("received", Int(0, size.nodes - 1), "how many neighbours it has heard", NODE),
-        shared("waves", Processes(size.nodes), "who has sent it the wave", NODE),
-        shared("echoes", Processes(size.nodes), "who has sent it the echo", NODE),
-    ]
+    at: Each[Node, At] = shared("where it is")
+    parent: Each[Node, Node] = shared("from whom the wave came first")
+    children: Each[Node, set[Node]] = shared("who has answered")
+    received: Each[Node, Received] = shared("how many neighbours it has heard")
+    waves: Each[Node, set[Node]] = shared("who has sent it the wave")
+    echoes: Each[Node, set[Node]] = shared("who has sent it the echo")
 
 
 @action(when=lambda s, p: s.at[p] == At.BEGIN)
@@ -85,4 +76,4 @@ def a_tree(s: State) -> bool:
     return not ended(s) or all(p in s.children[s.parent[p]] for p in processes(s) if p != 0)
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)

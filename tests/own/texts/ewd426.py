@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Int, Node, Size, action, any_of, declare, initial, processes, progress, safety, shared,
+    Each, Fields, Int, Node, action, any_of, declare, initial, processes, progress, safety, shared,
 )  # fmt: skip
 
 VALUES = 6
 
 
 class State(Fields):
-    counter: Each[Node, int]
-
-
-def state(size: Size) -> list[Field]:
-    return [shared("counter", Int(0, VALUES - 1), "what its successor compares with its own", NODE)]
+    counter: Each[Node, Annotated[int, Int(0, VALUES - 1)]] = shared("what its successor compares with its own")
 
 
 @initial
@@ -56,4 +54,4 @@ def several(s: State, p: Node) -> bool:
     return not unique(s)
 
 
-PROTOCOL = declare(__name__, state=state, nodes=6)
+PROTOCOL = declare(__name__, nodes=6)

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Node, NodeId, Size, action, any_of, declare, initial, processes, progress, safety,
-    shared,
-)  # fmt: skip
+from zabcheck.language import Each, Fields, Node, action, any_of, declare, initial, processes, progress, safety, shared
 
 
 class State(Fields):
-    active: Each[Node, bool]
-    black: Each[Node, bool]
-    token: Node
-    token_black: bool
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("active", Bool(), "it computes", NODE),
-        shared("black", Bool(), "it has sent to a higher process since it had the token", NODE),
-        shared("token", NodeId.of(size.nodes), "who has the token"),
-        shared("token_black", Bool(), "the probe will not succeed"),
-    ]
+    active: Each[Node, bool] = shared("it computes")
+    black: Each[Node, bool] = shared("it has sent to a higher process since it had the token")
+    token: Node = shared("who has the token")
+    token_black: bool = shared("the probe will not succeed")
 
 
 @initial
@@ -81,4 +69,4 @@ def not_detected(s: State, p: Node) -> bool:
     return terminated(s) and not detected(s)
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Each, Field, Fields, Int, Node, OneOf, Processes, Record, RecordType, Seq, SeqOf, Size, action, any_of,
-    declare, processes, safety, shared,
+    AtMost, Each, Fields, Node, Range, RecordType, SeqOf, action, any_of, declare, processes, safety, shared,
 )  # fmt: skip
 
 
@@ -16,32 +17,24 @@ class Kind(IntEnum):
     RELEASE = 2
 
 
+Requested = Annotated[int, Range(0, lambda size: size.times)]
+
+
 class Letter(RecordType):
     kind_of: Kind
-    time: int
+    time: Requested
+
+
+Channel = Annotated[SeqOf[Letter], AtMost(lambda size: 3 * size.times)]
 
 
 class State(Fields):
-    clock: Each[Node, int]
-    requested: Each[Node, Each[Node, int]]
-    acks: Each[Node, set[Node]]
-    critical: Each[Node, bool]
-    channel: Each[Node, Each[Node, SeqOf[Letter]]]
+    clock: Each[Node, Annotated[int, Range(1, lambda size: size.times)]] = shared("its clock")
+    requested: Each[Node, Each[Node, Requested]] = shared("the time at which another asked; 0: it does not")
+    acks: Each[Node, set[Node]] = shared("who has answered its request")
+    critical: Each[Node, bool] = shared("it is in its critical section")
+    channel: Each[Node, Each[Node, Channel]] = shared("from a process to another")
     TIMES: int
-
-
-def types(size: Size) -> dict[str, Record | Seq]:
-    return {"Letter": Record("Letter", {"kind_of": OneOf(Kind), "time": Int(0, size.times)})}
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("clock", Int(1, size.times), "its clock", NODE),
-        shared("requested", Int(0, size.times), "the time at which another asked; 0: it does not", NODE, NODE),
-        shared("acks", Processes(size.nodes), "who has answered its request", NODE),
-        shared("critical", Bool(), "it is in its critical section", NODE),
-        shared("channel", Seq(types(size)["Letter"], 3 * size.times), "from a process to another", NODE, NODE),
-    ]
 
 
 @action(when=lambda s, p: s.requested[p][p] == 0)
@@ -122,4 +115,4 @@ def exclusion(s: State) -> bool:
     return sum(1 for p in processes(s) if s.critical[p]) <= 1
 
 
-PROTOCOL = declare(__name__, state=state, types=types, budgets={"times": 6})
+PROTOCOL = declare(__name__, budgets={"times": 6})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
     NOBODY,
+    Each,
+    Fields,
     MessageType,
     Node,
-    NodeId,
     OneOf,
-    State,
     action,
     connect,
     declare,
@@ -30,12 +32,10 @@ class TELL(MessageType):
     who: Node
 
 
-def state(size):
-    return [
-        volatile("role", OneOf("ELECTION", "FOLLOWING", "LEADING"), "the role"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        volatile("told", NodeId.of(size.nodes), "who told it"),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING")]] = volatile("the role")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    told: Each[Node, Node] = volatile("who told it")
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -81,7 +81,6 @@ def told_by_its_leader(s: State) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"lapses": 2},
     flight=lambda size: 4,
     world="connections",

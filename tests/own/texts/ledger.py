@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NODE, Int, MessageType, Node, NodeId, OneOf, Range, Start, State, Variant, action, broken, connect, declare,
-    disconnect, force, forget, ghost, observation, on_disk, receives, safety, send_to_follower, send_to_leader, stored,
-    volatile,
+    Each, Fields, Int, MessageType, Node, OneOf, Range, Start, Variant, action, broken, connect, declare, disconnect,
+    force, forget, ghost, observation, on_disk, receives, safety, send_to_follower, send_to_leader, stored, volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
@@ -26,16 +25,13 @@ class ACK(MessageType):
     length: Entries
 
 
-def state(size):
-    entries = Int(0, size.writes)
-    return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        on_disk("length", entries, "how many entries it has"),
-        stored("terms", Int(0, 15), "how often it led, or followed"),
-        volatile("copied", entries, "as a leader: how many its follower has acknowledged", NODE),
-        ghost("promised", entries, "how many a process has acknowledged", NODE),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    length: Each[Node, Entries] = on_disk("how many entries it has")
+    terms: Each[Node, Annotated[int, Int(0, 15)]] = stored("how often it led, or followed")
+    copied: Each[Node, Each[Node, Entries]] = volatile("as a leader: how many its follower has acknowledged")
+    promised: Each[Node, Entries] = ghost("how many a process has acknowledged")
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -146,7 +142,6 @@ def promises_are_kept(s: State) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"writes": 1, "elections": 1, "crashes": 0, "losses": 0, "power_losses": 1},
     nodes=2,
     world="connections",

@@ -1,37 +1,35 @@
 """A server serves each request of its clients once, however often it arrives."""
 
-# ruff: noqa: F821
 from __future__ import annotations
 
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOTHING, Int, Map, Maybe, MessageType, Multiset, Node, NodeId, Processes, Record, State, Variant, action,
-    broken, declare, only, processes, receives, safety, send, stored, volatile,
+    NOTHING, Each, Fields, Int, Maybe, MessageType, Node, RecordType, Variant, action, broken, declare, only, processes,
+    receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
+
+Sent = Annotated[int, Maybe(Int(0, 1))]
 
 
 class ASK(MessageType):
     number: Annotated[int, Int(0, 1)]
 
 
-def last(size):
-    client = NodeId.of(size.nodes, "client")
-    return Record("Last", {"who": client, "number": Maybe(Int(0, 1)), "known": Processes(size.nodes, "client")})
+class Last(RecordType):
+    who: Client
+    number: Sent
+    known: set[Client]
 
 
-def state(size):
-    return [
-        volatile("sent", Maybe(Int(0, 1)), "the number of its last request", of="client"),
-        stored(
-            "served", Map("client", Maybe(Int(0, 1))), "of each client, the number of what it served last", of="server"
-        ),
-        stored("times", Multiset("client", 4), "how often it has served each client", of="server"),
-        stored("last", last(size), "what it served last, and whom it knew then", of="server"),
-    ]
+class State(Fields):
+    sent: Each[Client, Sent] = volatile("the number of its last request")
+    served: Each[Server, Each[Client, Sent]] = stored("of each client, the number of what it served last")
+    times: Each[Server, Each[Client, Annotated[int, Int(0, 4)]]] = stored("how often it has served each client")
+    last: Each[Server, Last] = stored("what it served last, and whom it knew then")
 
 
 @action(budget="requests")
@@ -80,8 +78,6 @@ def always(s: State, p: Server, c: Client, number: int) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    state=state,
-    types=lambda size: {"Last": last(size)},
     budgets={"requests": 3, "duplicates": 1},
     variants=[Variant("forgetful", "everything is served", {"is_new": always})],
 )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NODE, Bool, Int, MessageType, Node, NodeId, OneOf, Processes, Range, Start, State, Variant, action, broken, connect,
-    declare, disconnect, forget, ghost, observation, receives, safety, send_to_follower, send_to_leader, stored,
-    volatile,
+    Each, Fields, MessageType, Node, OneOf, Range, Start, Variant, action, broken, connect, declare, disconnect, forget,
+    ghost, observation, receives, safety, send_to_follower, send_to_leader, stored, volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
 
+Term = Annotated[int, Range(0, lambda size: 1 + size.elections, "--elections")]
 Number = Annotated[int, Range(0, lambda size: 1 + size.elections)]
 
 
@@ -26,16 +26,14 @@ class WRITE(MessageType):
 class WROTE(MessageType): ...
 
 
-def state(size):
-    return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        stored("term", Int(0, 1 + size.elections, "--elections"), "of the last leader it heard of"),
-        stored("value", Int(0, 1 + size.elections), "the term whose value it has"),
-        volatile("wrote", Processes(size.nodes), "as a leader: who has its value"),
-        volatile("heard", Bool(), "as a leader: from whom it has heard", NODE),
-        ghost("chosen", Int(0, 1 + size.elections), "the term whose value a quorum had"),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    term: Each[Node, Term] = stored("of the last leader it heard of")
+    value: Each[Node, Number] = stored("the term whose value it has")
+    wrote: Each[Node, set[Node]] = volatile("as a leader: who has its value")
+    heard: Each[Node, Each[Node, bool]] = volatile("as a leader: from whom it has heard")
+    chosen: Number = ghost("the term whose value a quorum had")
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -164,7 +162,6 @@ def keeps_old_term(s: State, f: Node, m: WRITE) -> None:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"elections": 2, "losses": 1, "crashes": 0, "abdications": 1},
     world="connections",
     elects=("term",),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NOBODY, NODE, MessageType, Node, NodeId, OneOf, State, broken, connect, declare, disconnect, forget, receives,
-    safety, send_to_follower, send_to_leader, volatile,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, broken, connect, declare, disconnect, forget, receives, safety,
+    send_to_follower, send_to_leader, volatile,
 )  # fmt: skip
 
 LOOKING, FOLLOWING, LEADING = range(3)
@@ -18,13 +20,11 @@ class NAMED(MessageType):
     who: Node
 
 
-def state(size):
-    return [
-        volatile("role", OneOf("LOOKING", "FOLLOWING", "LEADING"), "where it stands"),
-        volatile("leader", NodeId.of(size.nodes), "whom it follows"),
-        volatile("named", NodeId.of(size.nodes), "whom its leader named"),
-        volatile("heard", NodeId.of(size.nodes), "as a leader: whom each follower named", NODE),
-    ]
+class State(Fields):
+    role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
+    leader: Each[Node, Node] = volatile("whom it follows")
+    named: Each[Node, Node] = volatile("whom its leader named")
+    heard: Each[Node, Each[Node, Node]] = volatile("as a leader: whom each follower named")
 
 
 def on_oracle(s: State, p: Node, l: Node) -> None:
@@ -73,7 +73,6 @@ def named_follows(s: State) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"losses": 0, "crashes": 0},
     nodes=3,
     world="connections",

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from zabcheck.language import (
-    Bool, Field, Fields, Node, NodeId, Processes, Record, RecordType, Seq, SeqOf, Size, action, declare,
-    progress, safety, shared,
-)  # fmt: skip
+from typing import Annotated
+
+from zabcheck.language import AtMost, Fields, Node, RecordType, SeqOf, action, declare, progress, safety, shared
 
 
 class Ask(RecordType):
@@ -14,21 +13,9 @@ class Ask(RecordType):
 
 
 class State(Fields):
-    readers: set[Node]
-    writers: set[Node]
-    waiting: SeqOf[Ask]
-
-
-def types(size: Size) -> dict[str, Record | Seq]:
-    return {"Ask": Record("Ask", {"who": NodeId.of(size.nodes), "writes": Bool()})}
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        shared("readers", Processes(size.nodes), "who reads"),
-        shared("writers", Processes(size.nodes), "who writes"),
-        shared("waiting", Seq(types(size)["Ask"], 2 * size.nodes), "who waits, and to do what"),
-    ]
+    readers: set[Node] = shared("who reads")
+    writers: set[Node] = shared("who writes")
+    waiting: Annotated[SeqOf[Ask], AtMost(lambda size: 2 * size.nodes)] = shared("who waits, and to do what")
 
 
 @action(when=lambda s, p: not any(a.who == p and not a.writes for a in s.waiting), fair=False)
@@ -86,4 +73,4 @@ def waits_to_write(s: State, p: Node) -> bool:
     return any(a.who == p and a.writes for a in s.waiting)
 
 
-PROTOCOL = declare(__name__, state=state, types=types)
+PROTOCOL = declare(__name__)

@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Each, Field, Fields, Int, MessageType, Node, Record, RecordType, Seq, Size, Variant, action, any_process,
-    broken, declare, ghost, observation, receives, safety, send, stored,
+    Each, Fields, MessageType, Node, Range, RecordType, Variant, action, any_process, broken, declare, ghost,
+    observation, receives, safety, send, stored,
 )  # fmt: skip
 
-
-class Write(RecordType):
-    clock: int
-    value: int
+Shown = Annotated[int, Range(0, lambda size: size.writes)]
+Clock = Annotated[int, Range(0, lambda size: size.writes, "--writes")]
 
 
 class GOSSIP(MessageType):
     write: Write
 
 
+class Write(RecordType, ordered=True):
+    clock: Clock
+    value: Clock
+
+
 class State(Fields):
-    latest: Each[Node, Write]
-    shown: Each[Node, int]
+    latest: Each[Node, Write] = stored("the latest write it knows")
+    shown: Each[Node, Shown] = ghost("the clock of what it showed last")
     WRITES: int
-
-
-def types(size: Size) -> dict[str, Record | Seq]:
-    clock = Int(0, size.writes, "--writes")
-    return {"Write": Record("Write", {"clock": clock, "value": clock}, ordered=True)}
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("latest", types(size)["Write"], "the latest write it knows"),
-        ghost("shown", Int(0, size.writes), "the clock of what it showed last", NODE),
-    ]
 
 
 @action(budget="writes")
@@ -91,8 +84,6 @@ def always(s: State, p: Node, w: Write) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
-    types=types,
     budgets={"writes": 2, "gossips": 2},
     variants=[Variant("last-received", "what comes last wins", {"wins": always})],
 )

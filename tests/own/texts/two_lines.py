@@ -6,8 +6,10 @@ as many messages are in flight as if FIRST alone had been received, and ignored.
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
-    NODE, Bool, Int, MessageType, Node, State, Variant, action, choose, declare, ghost, observation, on_disk, receives,
+    Each, Fields, Int, MessageType, Node, Variant, action, choose, declare, ghost, observation, on_disk, receives,
     safety, send, volatile,
 )  # fmt: skip
 
@@ -21,13 +23,11 @@ class SECOND(MessageType): ...
 class ANSWER(MessageType): ...
 
 
-def state(size):
-    return [
-        volatile("begun", Bool(), "it has sent"),
-        volatile("answered", Int(0, 3), "how often it was answered"),
-        ghost("seen", Int(0, 2), "whether a SECOND was received", NODE),
-        on_disk("stored", Bool(), "it has received a SECOND"),
-    ]
+class State(Fields):
+    begun: Each[Node, bool] = volatile("it has sent")
+    answered: Each[Node, Annotated[int, Int(0, 3)]] = volatile("how often it was answered")
+    seen: Each[Node, Annotated[int, Int(0, 2)]] = ghost("whether a SECOND was received")
+    stored: Each[Node, bool] = on_disk("it has received a SECOND")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -148,7 +148,6 @@ def nothing_ahead(s: State, m: SECOND) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    state=state,
     budgets={"begins": 1},
     variants=[
         Variant(

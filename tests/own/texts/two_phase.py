@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from zabcheck.language import (
-    Each, Field, Fields, Node, OneOf, Processes, Size, action, declare, environment_step, processes,
-    safety, shared, stored,
-)  # fmt: skip
+from zabcheck.language import Each, Fields, Node, action, declare, environment_step, processes, safety, shared, stored
 
 
 class Phase(IntEnum):
@@ -18,19 +15,10 @@ class Phase(IntEnum):
 
 
 class State(Fields):
-    phase: Each[Node, Phase]
-    ready: set[Node]
-    known: set[Node]
-    decision: Phase
-
-
-def state(size: Size) -> list[Field]:
-    return [
-        stored("phase", OneOf(Phase), "of each resource manager"),
-        shared("ready", Processes(size.nodes), "who has sent that it is prepared"),
-        shared("known", Processes(size.nodes), "of whom the transaction manager has received it"),
-        shared("decision", OneOf(Phase), "of the transaction manager, which it has sent"),
-    ]
+    phase: Each[Node, Phase] = stored("of each resource manager")
+    ready: set[Node] = shared("who has sent that it is prepared")
+    known: set[Node] = shared("of whom the transaction manager has received it")
+    decision: Phase = shared("of the transaction manager, which it has sent")
 
 
 @action(when=lambda s, p: s.phase[p] == Phase.WORKING)
@@ -75,4 +63,4 @@ def consistent(s: State) -> bool:
     return not (someone_commits(s) and any(s.phase[p] == Phase.ABORTED for p in processes(s)))
 
 
-PROTOCOL = declare(__name__, state=state)
+PROTOCOL = declare(__name__)

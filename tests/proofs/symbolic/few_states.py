@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Bool,
+    Each,
+    Fields,
     Int,
     MessageType,
     Node,
-    State,
     action,
     choose,
     declare,
@@ -30,12 +30,10 @@ class TICK(MessageType):
 class STOP(MessageType): ...
 
 
-def state(size):
-    return [
-        environment("turn", Int(0, 1), "a clock"),
-        environment("late", Bool(), "whether it has struck"),
-        volatile("level", Int(0, 2), "a number of each process"),
-    ]
+class State(Fields):
+    turn: Annotated[int, Int(0, 1)] = environment("a clock")
+    late: bool = environment("whether it has struck")
+    level: Each[Node, Annotated[int, Int(0, 2)]] = volatile("a number of each process")
 
 
 def may_rise(s: State, p: Node) -> bool:
@@ -138,4 +136,4 @@ def clock_goes_on(before: State, event: State, after: State) -> bool:
     return after.turn >= before.turn
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"rises": 1}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"rises": 1}, nodes=2)

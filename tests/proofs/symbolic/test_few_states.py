@@ -226,11 +226,13 @@ DEFINED = '''"""Who is up goes to the top and back."""
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, invariant, volatile
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, invariant, volatile
 
 
-def state(size):
-    return [volatile("level", Int(0, 2), "0: down, 2: on top")]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 2)]] = volatile("0: down, 2: on top")
 
 
 def is_up(s: State, p: Node) -> bool:
@@ -263,7 +265,7 @@ def some_claim(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=2)
+PROTOCOL = declare(__name__, nodes=2)
 '''
 Definition = tuple[str, tuple[int, ...]]
 
@@ -333,7 +335,7 @@ READS = {
     "a clause": ("return s.late ==", "return len(s.in_flight) > 0 or s.late ==", False),
     "a sequence": ("return s.late ==", "return len(s.past[0]) > 1 or s.late ==", True),  # which is no bag
 }
-LEVEL = 'volatile("level", '
+LEVEL = "level: Each["
 
 
 @pytest.mark.parametrize(("old", "new", "unordered"), READS.values(), ids=READS.keys())
@@ -343,8 +345,10 @@ def test_one_place_stands_for_all_where_nothing_reads_the_flight(
     path = tmp_path / "few.py"
     text = TEXT.read_text(encoding="utf-8")
     assert old in text
-    text = text.replace(LEVEL, f'volatile("past", Seq(Bool(), 1), "a sequence"),\n        {LEVEL}')
-    text = text.replace("import (\n", "import (\n    Seq,\n", 1)
+    text = text.replace(
+        LEVEL, f'past: Each[Node, Annotated[SeqOf[bool], AtMost(1)]] = volatile("a sequence")\n    {LEVEL}'
+    )
+    text = text.replace("import (\n", "import (\n    AtMost,\n    SeqOf,\n", 1)
     path.write_text(text.replace(old, new, 1) if old else text, encoding="utf-8")
     found = argument_of(str(path))
     assert found is not None

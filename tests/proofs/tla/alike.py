@@ -6,14 +6,13 @@ from typing import Annotated
 
 from zabcheck.language import (
     NOBODY,
+    AtMost,
+    Each,
+    Fields,
     Int,
     MessageType,
     Node,
-    NodeId,
-    Processes,
-    Seq,
     SeqOf,
-    State,
     action,
     declare,
     receives,
@@ -30,17 +29,15 @@ class ASK(MessageType):
 
 
 class NEW(MessageType):
-    past: Annotated[SeqOf[Node], lambda size: Seq(NodeId.of(size.nodes), 2)]
+    past: Annotated[SeqOf[Node], AtMost(2)]
 
 
-def state(size):
-    return [
-        stored("level", Int(0, 4), "how far it is"),
-        volatile("heard", Processes(size.nodes), "whom it heard"),
-        volatile("asked", Processes(size.nodes), "who asked it"),
-        volatile("chief", NodeId.of(size.nodes), "whom it follows"),
-        volatile("past", Seq(NodeId.of(size.nodes), 2), "whom it followed, itself at first"),
-    ]
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 4)]] = stored("how far it is")
+    heard: Each[Node, set[Node]] = volatile("whom it heard")
+    asked: Each[Node, set[Node]] = volatile("who asked it")
+    chief: Each[Node, Node] = volatile("whom it follows")
+    past: Each[Node, Annotated[SeqOf[Node], AtMost(2)]] = volatile("whom it followed, itself at first")
 
 
 def may_ask(s: State, p: Node) -> bool:
@@ -116,4 +113,4 @@ def init(s: State) -> bool:
     return True
 
 
-PROTOCOL = declare(__name__, state=state, nodes=3, budgets={"asks": 2}, network="datagrams")
+PROTOCOL = declare(__name__, nodes=3, budgets={"asks": 2}, network="datagrams")

@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from zabcheck.language import (
     NOBODY,
-    NODE,
+    AtMost,
+    Each,
+    Fields,
     Int,
     Node,
-    NodeId,
     OneOf,
-    Processes,
-    Record,
-    Seq,
-    State,
+    RecordType,
+    SeqOf,
     choose,
     declare,
     environment,
     environment_step,
     safety,
-)  # fmt: skip
+)
 
 CASES = 40
 LOW = -3
 TURN, SET = 0, 2  # of an enumeration
 choice = 2  # a constant that is called like a name of the module's
 
-
-def state(size):
-    entry = Record("Entry", {"term": Int(0, 3), "value": Int(-2, 3)}, ordered=True)
-    return [
-        environment("turn", Int(0, CASES), "which step was taken"),
-        environment("mode", OneOf("turn", "Next", "S", "Idle", "plain"), "an enumeration with names of the module's"),
-        environment("level", Int(0, 9), "a number of each process", NODE),
-        environment("chief", NodeId.of(size.nodes), "a process"),
-        environment("out", Int(-99, 99), "what a step comes to"),
-        environment("items", Seq(Int(0, 9), 4), "a sequence"),
-        environment("book", Seq(entry, 4), "records"),
-        environment("some", Processes(size.nodes), "a set"),
-    ]
+Items = Annotated[SeqOf[Annotated[int, Int(0, 9)]], AtMost(4)]
+Mode = Annotated[int, OneOf("turn", "Next", "S", "Idle", "plain")]
 
 
-def types(size):
-    entry = Record("Entry", {"term": Int(0, 3), "value": Int(-2, 3)}, ordered=True)
-    return {"Items": Seq(Int(0, 9), 4), "Entry": entry}
+class Entry(RecordType, ordered=True):
+    term: Annotated[int, Int(0, 3)]
+    value: Annotated[int, Int(-2, 3)]
+
+
+class State(Fields):
+    turn: Annotated[int, Int(0, CASES)] = environment("which step was taken")
+    mode: Mode = environment("an enumeration with names of the module's")
+    level: Each[Node, Annotated[int, Int(0, 9)]] = environment("a number of each process")
+    chief: Node = environment("a process")
+    out: Annotated[int, Int(-99, 99)] = environment("what a step comes to")
+    items: Items = environment("a sequence")
+    book: Annotated[SeqOf[Entry], AtMost(4)] = environment("records")
+    some: set[Node] = environment("a set")
 
 
 def begins(s: State) -> bool:
@@ -350,7 +351,7 @@ def sequences(s: State) -> None:
 @environment_step(when=ready, everywhere=True)
 def records(s: State) -> None:
     for p in range(s.NODES):
-        s.book.append(Entry(term=p, value=s.level[p] - 2))  # noqa: F821
+        s.book.append(Entry(term=p, value=s.level[p] - 2))
     top = s.book[0]
     for e in s.book:
         if e.value > top.value:
@@ -502,13 +503,13 @@ def called_in_every_round(s: State) -> None:
 
 @environment_step(when=ready, everywhere=True)
 def a_record_is_carried(s: State) -> None:
-    top = Entry(term=0, value=-1)  # noqa: F821
+    top = Entry(term=0, value=-1)
     for p in range(s.NODES):
-        e = Entry(term=s.level[p], value=p)  # noqa: F821
+        e = Entry(term=s.level[p], value=p)
         if e >= top:
             top = e
         elif s.level[p] == 1:
-            top = Entry(term=3, value=top.value)  # noqa: F821
+            top = Entry(term=3, value=top.value)
     s.out = 10 * top.term + top.value
     s.turn = 31
 
@@ -536,4 +537,4 @@ def p0(s: State) -> bool:
     return s.out < 99
 
 
-PROTOCOL = declare(__name__, state=state, types=types)
+PROTOCOL = declare(__name__)

@@ -123,7 +123,7 @@ def test_a_name_that_shows_something_in_another_function_is_none(tmp_path: Path)
 
 def test_a_field_that_tla_has_no_name_for_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "shapes.py"
-    path.write_text(SHAPES.replace('"items"', '"CHOOSE"').replace("s.items", "s.CHOOSE"), encoding="utf-8")
+    path.write_text(SHAPES.replace("    items: ", "    CHOOSE: ").replace("s.items", "s.CHOOSE"), encoding="utf-8")
     with pytest.raises(Untranslatable, match="the name of field CHOOSE has another meaning"):
         module_of(Model(Configuration(str(path))), (), "Shapes")
 
@@ -165,11 +165,13 @@ NOTHING_VOLATILE = '''"""A process that crashes and forgets nothing."""
 
 from __future__ import annotations
 
-from zabcheck.language import Int, Node, State, action, declare, stored
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Int, Node, action, declare, stored
 
 
-def state(size):
-    return [stored("kept", Int(0, 1), "what it keeps")]
+class State(Fields):
+    kept: Each[Node, Annotated[int, Int(0, 1)]] = stored("what it keeps")
 
 
 @action(budget="turns")
@@ -177,7 +179,7 @@ def turn(s: State, p: Node) -> None:
     s.kept[p] = 1
 
 
-PROTOCOL = declare(__name__, state=state, budgets={"turns": 1, "crashes": 1}, nodes=2)
+PROTOCOL = declare(__name__, budgets={"turns": 1, "crashes": 1}, nodes=2)
 '''
 
 
@@ -188,8 +190,9 @@ def test_a_place_inside_a_value_is_in_no_field() -> None:
 
 def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:
     """A name of a sequence is a copy in TLA+."""
-    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Seq(Int(0, 1), 2)").replace("import Int,", "import Int, Seq,")
-    text = text.replace("    s.kept[p] = 1", "    shown = s.kept[p]\n    shown[0] = 1")
+    text = NOTHING_VOLATILE.replace("Annotated[int, Int(0, 1)]", "Annotated[SeqOf[bool], AtMost(2)]")
+    text = text.replace("import Each,", "import AtMost, Each, SeqOf,")
+    text = text.replace("    s.kept[p] = 1", "    shown = s.kept[p]\n    shown[0] = True")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     with pytest.raises(Untranslatable, match=r"turn.*kept.py:\d+\): a message is changed outside the state"):
         module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept")
@@ -219,7 +222,10 @@ def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Pat
         "    return s.kept[p] + s.step[p] * k\n\n\n@action"
     )
     text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 9)").replace("@action", helper)
-    text = text.replace('"what it keeps")', '"what it keeps"), stored("step", Int(3, 3), "how far it goes")')
+    text = text.replace(
+        '"what it keeps")',
+        '"what it keeps")\n    step: Each[Node, Annotated[int, Int(3, 3)]] = stored("how far")',
+    )
     text = text.replace("    s.kept[p] = 1", "    k = s.kept[p]\n    s.kept[p] = more(s, p, k) if k < 2 else 0")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
@@ -230,8 +236,8 @@ def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Pat
 
 def test_values_of_an_enumeration_have_their_names(tmp_path: Path) -> None:
     """Also where a condition says which of two it is: the module is there to be read."""
-    text = NOTHING_VOLATILE.replace('"kept", Int(0, 1)', '"kept", OneOf("NEW", "OLD", "GONE")')
-    text = text.replace("import Int,", "import OneOf,").replace("def state", "NEW, OLD, GONE = 0, 1, 2\n\n\ndef state")
+    text = NOTHING_VOLATILE.replace("Int(0, 1)", 'OneOf("NEW", "OLD", "GONE")')
+    text = text.replace("Int,", "OneOf,").replace("class State", "NEW, OLD, GONE = 0, 1, 2\n\n\nclass State")
     text = text.replace("s.kept[p] = 1", "s.kept[p] = GONE if s.kept[p] == OLD else OLD")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
@@ -248,10 +254,9 @@ def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> 
 
 def test_bags_of_each_process_have_no_order(tmp_path: Path) -> None:
     """TLC asked for the length of all of them at once, and ended with an error."""
-    kept = ('stored("kept", Int(0, 1), ', 'stored("kept", Seq(Int(0, 1), 2, bag=True), ')
-    text = (
-        NOTHING_VOLATILE.replace(*kept).replace("s.kept[p] = 1", "s.kept[p].append(1)").replace("Node, ", "Node, Seq, ")
-    )
+    kept = ("Annotated[int, Int(0, 1)]", "Annotated[SeqOf[bool], AtMost(2, bag=True)]")
+    text = NOTHING_VOLATILE.replace(*kept).replace("s.kept[p] = 1", "s.kept[p].append(True)")
+    text = text.replace("import Each,", "import AtMost, Each, SeqOf,")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert "!.kept = [i0 \\in Node |-> Bag(state.kept[i0])]" in made

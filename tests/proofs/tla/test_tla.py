@@ -242,10 +242,14 @@ def test_where_there_is_a_view_renamings_are_not_merged() -> None:
 
 CIRCLE = (
     """
-from zabcheck.language import Node, State, action, declare, safety, stored, Int
+from typing import Annotated
 
-def state(size):
-    return [stored("level", Int(0, 2), "a level")]
+from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
+
+
+class State(Fields):
+    level: Each[Node, Annotated[int, Int(0, 2)]] = stored("a level")
+
 
 def may_begin(s: State, p: Node) -> bool:
     return (p + 1) % s.NODES == p
@@ -257,7 +261,7 @@ def begin(s: State, p: Node) -> None:
 """
     + some("begun", "s.level[p] > 0", "Somebody has begun.")
     + never("low", "s.level[p] > 1", "No level is above 1.", "begun")
-    + """PROTOCOL = declare(__name__, state=state, budgets={"begins": 2})
+    + """PROTOCOL = declare(__name__, budgets={"begins": 2})
 """
 )
 

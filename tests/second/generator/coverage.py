@@ -42,7 +42,7 @@ CALLS = [
 ]
 MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
 FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment", "shared"]
-KINDS = ["Int", "Bool", "OneOf", "NodeId", "Processes", "SetOf", "Record", "Seq"]
+KINDS = ["Int", "OneOf", "SetOf", "AtMost"]
 HOOKS = [
     "on_start",
     "on_crash",
@@ -95,9 +95,9 @@ CONSTRUCTS = (
 
 # What protocols have that are drawn with roles, maps and timers alone (`favoured.py`).
 OF_ROLES = {
-    "of a role": r"\bof=['\"]",
+    "of a role": r": Each\[(Client|Server|Keeper),.* = \w+\(",
     "three roles": r"roles=\{.*keeper",
-    "process of a role in a message": r"Message\(.*NodeId\.of\(size\.nodes, ",
+    "process of a role in a message": r"MessageType.*\n(    .*\n)*?    \w+: (Client|Server)\n",
     "any_of": r"\bany_of\(s",
     "initial states": r"(@initial\n|def already\(s: State\) -> None:\n)(.*\n)(    .*\n)*.*any_of\(s",
     "any_process": r"\bany_process\(s",
@@ -110,33 +110,39 @@ OF_ROLES = {
     "action of a role": r"^def \w+\(s: State, p: (Client|Server)\) -> None",
 }
 OF_MAPS = {
-    "map keyed by a role": r"(Map|Multiset)\(['\"]",
-    "map keyed by processes": r"(Map|Multiset)\(NODE",
-    "map keyed by numbers": r"(Map|Multiset)\(2,",
-    "map of records": r"Map\(.*(note|item)_of\(size\)\)",
-    "map of sets": r"Map\(.*Processes\(",
-    "map of maps": r"Map\(.*Map\(",
-    "map of optional numbers": r"Map\(.*Maybe\(",
-    "multiset": r"Multiset\(",
+    "map keyed by a role": r": Each\[\w+, Each\[(Client|Server)|: Each\[(Client|Server).*= (ghost|environment)",
+    "map keyed by processes": r": Each\[Node, Each\[Node",
+    "map keyed by numbers": r": Each\[\w+, Each\[Annotated\[int, Range\(0, 1\)\],",
+    "map of records": r"Each\[.*, Each\[.*, (Note|Item)\]",
+    "map of sets": r"Each\[.*, Each\[.*, set\[",
+    "map of maps": r"Each\[.*, Each\[.*, Each\[",
+    "map of optional numbers": r"Each\[.*, Each\[.*, Annotated\[int, Maybe\(",
+    "multiset": r"often: Each|tally: Each",
     "optional number": r"Maybe\(Int",
     "optional name": r"Maybe\(OneOf",
-    "volatile map": r"volatile\(\"\w+\", (Map|Multiset)\(",
-    "stored map": r"stored\(\"\w+\", (Map|Multiset)\(",
-    "map on a disk": r"on_disk\(\"\w+\", (Map|Multiset)\(",
-    "map that is shown": r"ghost\(\"\w+\", (Map|Multiset)\(",
-    "map of the environment": r"environment\(\"\w+\", (Map|Multiset)\(",
-    "record with sets": r"Record\(.*Processes\(",
-    "record in a message": r"Message\(.*(note|item)_of\(size\)",
-    "optional number in a message": r"Message\(.*Maybe\(",
-    "sequence of records": r"Seq\(\w+_of\(size\), 2\)",
+    "volatile map": r"Each\[\w+, Each\[.* = volatile\(",
+    "stored map": r"Each\[\w+, Each\[.* = stored\(",
+    "map on a disk": r"Each\[\w+, Each\[.* = on_disk\(",
+    "map that is shown": r"shown_items: Each",
+    "map of the environment": r"board: Each",
+    "record with sets": r"RecordType.*\n(    .*\n)*?    \w+: set\[",
+    "record in a message": r"MessageType.*\n(    .*\n)*?    \w+: (Note|Item)\n",
+    "optional number in a message": r"MessageType.*\n(    .*\n)*?    \w+: Annotated\[int, Maybe\(",
+    "sequence of records": r"SeqOf\[(Note|Item)\], AtMost\(2\)",
     "bag of records": r"bag=True",
     "set given to a record": r"\w+=\{q for q in",
     "optional number as int": r"(newer|shows_item)\(s, .*stamp",
     "entry of a map is compared": r"== s\.(note|ledger)\[",
 }
+# What classes declare, in every protocol.
+OF_CLASSES = {
+    "axis of processes": r"Each\[Node, Each\[Node,|: Each\[Node, .* = (ghost|environment|shared)\(",
+    "axis of numbers": r"Each\[Annotated\[int, Range\(",
+    "message with a set or sequence": r"MessageType.*\n(    .*\n)*?    \w+: (set\[|Annotated\[(set|SeqOf)\[)",
+}
 OF_TIMERS = {
     "timer": r"timer\(\"",
-    "timer of a role": r"timer\(.*of=",
+    "timer of a role": r"Each\[(Client|Server), bool\] = timer\(",
     "firing spends a budget": r"@fires\(.*budget=",
     "firing has a guard": r"@fires\(.*when=",
     "timer armed by a receipt": r"m: TOLD\) -> None:(\n    .*)*alarm|m: TOLD\) -> None:(\n    .*)*patience\[p\] = ",
@@ -228,9 +234,8 @@ def constructs(text: str) -> set[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
             found |= {called} & {*CALLS, *KINDS, *FIELDS}
-            found |= {"NodeId"} if ast.unparse(node.func) == "NodeId.of" else set()
             found |= declared(called, node)
-    crossed = {**OF_ROLES, **OF_MAPS, **OF_TIMERS}
+    crossed = {**OF_ROLES, **OF_MAPS, **OF_TIMERS, **OF_CLASSES}
     return (found & set(CONSTRUCTS)) | {name for name, said in crossed.items() if re.search(said, text, re.MULTILINE)}
 
 
@@ -243,11 +248,6 @@ def crossings(has: Iterable[str]) -> set[str]:
 
 def declared(called: str, node: ast.Call) -> set[str]:
     """What a call in the declarations says."""
-    if called in FIELDS:
-        axes = [ast.unparse(a) for a in node.args[3:]]
-        return {"axis of processes" if a == "NODE" else "axis of numbers" for a in axes}
-    if called == "Message" and any(word in ast.unparse(node.args[1]) for word in ("Seq(", "SetOf(", "Processes(")):
-        return {"message with a set or sequence"}
     if called in ("Variant", "Start"):
         return {called.lower()}
     if called == "declare":

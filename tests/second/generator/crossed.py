@@ -11,8 +11,8 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import FLAG, Mail, Number
-from tests.second.generator.maps import Entry, Mapped, Said
+from tests.second.generator.kinds import FLAG, Mail, Number, key
+from tests.second.generator.maps import Entry, Mapped, Said, class_of
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -98,25 +98,23 @@ class Crossed:
     def declare(self) -> None:
         """The fields, the record, the messages and a budget."""
         random, words = self.random, self.words
-        own, key = (', "server"', ', "client"') if self.roles else ("", "")
-        keyed, ringed = ('"client"', '"server"') if self.roles else ("NODE", "NODE")
+        keyed, ringed = ("Client", "Server") if self.roles else ("Node", "Node")
+        optional = "Annotated[int, Maybe(Int(0, 1))]"
         of, of_key = ("server", "client") if self.roles else ("", "")
         record = [
-            ("who", f"NodeId.of(size.nodes{key})"),
-            ("members", f"Processes(size.nodes{own})"),
-            ("stamp", "Maybe(Int(0, 1))"),
-            ("hot", "Bool()"),
+            ("who", keyed),
+            ("members", f"set[{ringed}]"),
+            ("stamp", optional),
+            ("hot", "bool"),
         ]
         random.shuffle(record)
-        said = ", ".join(f'"{name}": {kind}' for name, kind in record)
-        self.parts.append(["def item_of(size):", f'    return Record("Item", {{{said}}})'])
-        words.records.append(Entry("Item", "item_of(size)"))  # type: ignore[arg-type]
-        fields = [("ledger", f"Map({keyed}, item_of(size))", of)]
-        fields += [("groups", f"Map(2, Processes(size.nodes{key}))", of)] if self.has["groups"] else []
-        fields += [("ring", f"Map({ringed}, Maybe(Int(0, 1)))", of)] if self.has["ring"] else []
-        fields += [("pile", "Seq(item_of(size), 2, bag=True)", of)] if self.has["bag"] else []
-        fields += [("tally", "Multiset(2, 2)", of)] if self.has["tally"] else []
-        fields += [("hears", f"Map({ringed}, Maybe(Int(0, 1)))", of_key)] if self.has["hears"] else []
+        words.records.append(Entry("Item", class_of("Item", record)))  # type: ignore[arg-type]
+        fields = [("ledger", f"Each[{keyed}, Item]", of)]
+        fields += [("groups", f"Each[{key(2)}, set[{keyed}]]", of)] if self.has["groups"] else []
+        fields += [("ring", f"Each[{ringed}, {optional}]", of)] if self.has["ring"] else []
+        fields += [("pile", "Annotated[SeqOf[Item], AtMost(2, bag=True)]", of)] if self.has["bag"] else []
+        fields += [("tally", f"Each[{key(2)}, Annotated[int, Int(0, 2)]]", of)] if self.has["tally"] else []
+        fields += [("hears", f"Each[{ringed}, {optional}]", of_key)] if self.has["hears"] else []
         for name, kind, whose in fields:
             how = random.choice(self.how)  # a bag is on no disk
             how = "stored" if name == "pile" and how == "on_disk" else how
@@ -127,16 +125,17 @@ class Crossed:
             self.builder.roles = (*self.builder.roles, "keeper")  # type: ignore[misc]
             at = self.builder.declared.index('roles={"client": 1, "server": 1}')
             self.builder.declared[at] = 'roles={"client": 1, "server": 1, "keeper": 1}'
-            kind = f'Map("client", Processes(size.nodes{own}))'
+            kind = f"Each[Client, set[{ringed}]]"
             words.cells.append(Mapped("holders", Number(0, 2), random.choice(self.how), said=kind, of="keeper"))
-            words.mails.append(Mail("KEEP", {"item": Said("item_of(size)")}))
+            words.mails.append(Mail("KEEP", {"item": Said("Item")}))
+        numbers, flags = "Annotated[int, Int(0, 2)]", "Annotated[int, Int(0, 1)]"
         if self.has["shown"]:
-            words.cells.append(Mapped("shown_items", Number(0, 2), "ghost", said=f"Map({keyed}, Int(0, 2))"))
+            words.cells.append(Mapped("shown_items", Number(0, 2), "ghost", said=f"Each[{keyed}, {numbers}]"))
         if self.has["board"]:
-            words.cells.append(Mapped("board", Number(0, 2), "environment", said=f"Map({keyed}, Int(0, 1))"))
+            words.cells.append(Mapped("board", Number(0, 2), "environment", said=f"Each[{keyed}, {flags}]"))
         if self.mailed:
-            words.mails.append(Mail("GOSSIP", {"item": Said("item_of(size)"), "again": FLAG}))
-            words.mails.append(Mail("TOLD", {"item": Said("item_of(size)"), "of": Said(f"Processes(size.nodes{own})")}))
+            words.mails.append(Mail("GOSSIP", {"item": Said("Item"), "again": FLAG}))
+            words.mails.append(Mail("TOLD", {"item": Said("Item"), "of": Said(f"set[{ringed}]")}))
         words.budgets["gossips"] = random.choice((1, 1, 2))
 
     def made(self, who: str, members: tuple[str, ...], stamp: tuple[str, ...], hot: tuple[str, ...]) -> str:

@@ -38,7 +38,7 @@ class Amount(Number):
 
     @property
     def declared(self) -> str:
-        """The kind, as `state` names it."""
+        """The annotation."""
         return str(vars(self)["kind"])
 
 
@@ -212,7 +212,9 @@ class Features:
         parts = self.builder.parts
         self.words.cells += [
             Mapped("alarm", FLAG, "timer", said="", of=of),
-            Mapped("rang", Number(0, 2), random.choice(("stored", "volatile")), said="Int(0, 2)", of=of),
+            Mapped(
+                "rang", Number(0, 2), random.choice(("stored", "volatile")), said="Annotated[int, Int(0, 2)]", of=of
+            ),
         ]
         test = random.choice(("s.rang[p] < 2", "not s.alarm[p] and s.rang[p] < 2", "s.rang[p] == 0"))
         again = random.choice(([], ["    if s.rang[p] < 2:", "        s.alarm[p] = True"]))
@@ -248,11 +250,11 @@ class Features:
         kind, of = ("Server", "server") if self.builder.roles else ("Node", "")
         parts, most = self.builder.parts, random.choice((1, 2))
         kept = random.choice(("", ", kept=True"))
-        held, given = random.choice((("Bool()", "True"), ("Int(0, 2)", "2"), ("NodeId.of(size.nodes)", "p")))
+        held, given = random.choice((("bool", "True"), ("Annotated[int, Int(0, 2)]", "2"), ("Node", "p")))
         whose = of if random.random() < 0.7 else ""
         self.words.cells += [
-            Mapped("wait", FLAG, "clock", said=str(most), of=whose, more=kept),
-            Mapped("own", FLAG, "lease", said=f"{held}, {most}", of=whose, more=random.choice(("", kept))),
+            Mapped("wait", FLAG, "clock", said="int", of=whose, more=f", {most}{kept}"),
+            Mapped("own", FLAG, "lease", said=held, of=whose, more=f", {most}{random.choice(('', kept))}"),
         ]  # fmt: skip
         test = random.choice(("s.wait[p] == 0", "s.own_left[p] == 0", "s.wait[p] < s.own_left[p]", "s.wait[p] == 0"))
         does = random.choice((
@@ -285,7 +287,7 @@ class Features:
         roles, parts = self.builder.roles, self.builder.parts
         kind, of = ("Server", "server") if roles else ("Node", "")
         kept = random.choice(("stored", "volatile"))
-        self.words.cells.append(Mapped("knows", FLAG, kept, said="Processes(size.nodes)", of=of))
+        self.words.cells.append(Mapped("knows", FLAG, kept, said="set[Node]", of=of))
         more = [f"budget={'requests'!r}"] if random.random() < 0.3 else []
         more += ["when=may_move"] if random.random() < 0.5 else []
         more += ["fair=True"] if random.random() < 0.2 and "budget" not in "".join(more) else []
@@ -424,8 +426,8 @@ class Features:
         words, builder = self.words, self.builder
         builder.transactions = True
         builder.declared.append("transactions=True")
-        words.cells += [Cell("age", Amount("size.epoch"), "stored"), Cell("chain", Amount("size.history"), "stored")]
-        words.mails.append(Mail("PROPOSE", {"t": Amount("size.txn")}, up=False))
+        words.cells += [Cell("age", Amount("Epoch"), "stored"), Cell("chain", Amount("History"), "stored")]
+        words.mails.append(Mail("PROPOSE", {"t": Amount("Txn")}, up=False))
         counter = "s.age[p]", random.choice(("min(len(s.chain[p]) + 1, s.TXNS)", "1", "min(s.age[p], s.TXNS)"))
         leads = "s.role[p] == LEADING" if connected else random.choice(("True", "s.age[p] > 0", "s.age[p] == 0"))
         fits = "len(s.chain[p]) < s.TXNS"

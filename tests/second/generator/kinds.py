@@ -19,8 +19,8 @@ class Number:
     @property
     def declared(self) -> str:
         if self.names:
-            return f"OneOf({', '.join(repr(n) for n in self.names)})"
-        return f"Int({self.low}, {self.high}{f', {self.widen!r}' if self.widen else ''})"
+            return f"Annotated[int, OneOf({', '.join(repr(n) for n in self.names)})]"
+        return f"Annotated[int, Int({self.low}, {self.high}{f', {self.widen!r}' if self.widen else ''})]"
 
     annotated = "int"
 
@@ -29,7 +29,7 @@ class Number:
 class Flag:
     """A truth value."""
 
-    declared = "Bool()"
+    declared = "bool"
     annotated = "bool"
 
 
@@ -37,7 +37,7 @@ class Flag:
 class Process:
     """A process, or nobody."""
 
-    declared = "NodeId.of(size.nodes)"
+    declared = "Node"
     annotated = "Node"
 
 
@@ -45,7 +45,7 @@ class Process:
 class Members:
     """A set of processes."""
 
-    declared = "Processes(size.nodes)"
+    declared = "set[Node]"
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Numbers:
 
     @property
     def declared(self) -> str:
-        return f"SetOf({self.count})"
+        return f"Annotated[set[int], SetOf({self.count})]"
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Record:
 
     @property
     def declared(self) -> str:
-        return self.name.upper()
+        return self.name
 
     @property
     def annotated(self) -> str:
@@ -77,8 +77,8 @@ class Record:
 
     @property
     def definition(self) -> str:
-        parts = ", ".join(f'"{name}": {kind.declared}' for name, kind in self.parts)
-        return f'{self.declared} = Record("{self.name}", {{{parts}}}{", ordered=True" if self.ordered else ""})'
+        parts = "\n".join(f"    {name}: {kind.declared}" for name, kind in self.parts)
+        return f"class {self.name}(RecordType{', ordered=True' if self.ordered else ''}):\n{parts}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Row:
 
     @property
     def declared(self) -> str:
-        return f"Seq({self.element.declared}, {self.capacity})"
+        return f"Annotated[SeqOf[{self.element.declared}], AtMost({self.capacity})]"
 
     @property
     def annotated(self) -> str:
@@ -100,6 +100,16 @@ class Row:
 
 Kind = Number | Flag | Process | Members | Numbers | Record | Row
 FLAG, PROCESS, PROCESSES = Flag(), Process(), Members()
+
+
+def key(axis: int | str) -> str:
+    """What an axis is as an annotation: of processes, or of some numbers."""
+    return f"Annotated[int, Range(0, {axis - 1})]" if isinstance(axis, int) else axis.replace("NODE", "Node")
+
+
+def field_line(name: str, keys: list[str], kind: str, declared: str) -> str:
+    """The line of a field in the class `State`."""
+    return f"{name}: {''.join(f'Each[{k}, ' for k in keys)}{kind}{']' * len(keys)} = {declared}"
 
 
 @dataclass(frozen=True)
@@ -117,8 +127,8 @@ class Cell:
 
     @property
     def declared(self) -> str:
-        axes = "".join(f", {axis}" for axis in self.axes)
-        return f'{self.role}("{self.name}", {self.kind.declared}, "the {self.name}"{axes})'
+        keys = [*(["Node"] if self.of_process else []), *map(key, self.axes)]
+        return field_line(self.name, keys, self.kind.declared, f'{self.role}("the {self.name}")')
 
     @property
     def indices(self) -> tuple[int | str, ...]:

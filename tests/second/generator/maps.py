@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import Cell, Mail, Number
+from tests.second.generator.kinds import Cell, Mail, Number, field_line, key
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -17,7 +17,7 @@ Lines = list[str]
 
 @dataclass(frozen=True)
 class Mapped(Cell):
-    """A field whose kind is written out; `of`: the role that has it, if it is one's; `more`: what else is said."""
+    """A field whose annotation is written out; `of`: the role that has it, if one has; `more`: what else is said."""
 
     said: str = ""
     of: str = ""
@@ -25,9 +25,9 @@ class Mapped(Cell):
 
     @property
     def declared(self) -> str:
-        """As `state` has it."""
-        said = f" {self.said}," if self.said else ""
-        return f'{self.role}("{self.name}",{said} "the {self.name}"{f", of={self.of!r}" if self.of else ""}{self.more})'
+        """As the class `State` has it."""
+        keys = [] if self.role in ("ghost", "environment") else [self.of.capitalize() or "Node"]
+        return field_line(self.name, keys, self.said or "bool", f'{self.role}("the {self.name}"{self.more})')
 
     @property
     def of_process(self) -> bool:
@@ -44,17 +44,26 @@ class Said(Number):
 
     @property
     def declared(self) -> str:
-        """The kind, as `messages` names it."""
+        """The annotation."""
         return str(vars(self)["said"])
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The record, which `types` names too."""
+    """A record, by its name, with its class."""
 
-    name: str = "Note"
-    declared: str = "note_of(size)"
-    definition: str = ""
+    name: str
+    definition: str
+
+    @property
+    def declared(self) -> str:
+        """The annotation."""
+        return self.name
+
+
+def class_of(name: str, parts: list[tuple[str, str]]) -> str:
+    """The class of a record."""
+    return "\n".join([f"class {name}(RecordType):", *(f"    {part}: {kind}" for part, kind in parts)])
 
 
 class Maps:
@@ -89,8 +98,7 @@ class Maps:
     def declare(self) -> None:
         """The fields, the record and the message."""
         random, words = self.random, self.builder.words
-        role = '"client"' if self.roles else ""
-        key, whose = role or "NODE", f", {role}" if role else ""
+        whose = self.key
         of = "server" if self.roles else ""
         level = random.choice((f"Maybe(Int(0, {self.most}))", f"Int(0, {self.most})", "Maybe(OneOf('DIM', 'BRIGHT'))"))
         self.optional = level.startswith("Maybe")
@@ -98,29 +106,28 @@ class Maps:
             self.most = 1
             words.constants |= {"DIM": 0, "BRIGHT": 1}
         record = [
-            ("who", f"NodeId.of(size.nodes{whose})"),
-            ("level", level),
-            ("sure", "Bool()"),
-            ("seen", f"Processes(size.nodes{whose})"),
+            ("who", whose),
+            ("level", f"Annotated[int, {level}]"),
+            ("sure", "bool"),
+            ("seen", f"set[{whose}]"),
         ]
         random.shuffle(record)
-        said = ", ".join(f'"{name}": {kind}' for name, kind in record)
-        self.parts.append(["def note_of(size):", f'    return Record("Note", {{{said}}})'])
-        words.records.append(Entry())  # type: ignore[arg-type]
+        words.records.append(Entry("Note", class_of("Note", record)))  # type: ignore[arg-type]
         how = ["stored", "volatile", *(["on_disk"] if words.disks else [])]
-        note = "note_of(size)" if self.note == "s.note[p]" else "Map(2, note_of(size))"
-        latest = f"Map({key}, Maybe(Int(0, 2)))"
+        note = "Note" if self.note == "s.note[p]" else f"Each[{key(2)}, Note]"
+        optional = "Annotated[int, Maybe(Int(0, 2))]"
         self.deep = random.random() < 0.2
-        latest = f"Map({key}, Map(2, Maybe(Int(0, 2))))" if self.deep else latest
+        latest = f"Each[{whose}, Each[{key(2)}, {optional}]]" if self.deep else f"Each[{whose}, {optional}]"
         words.cells += [
             Mapped("latest", Number(0, 2), random.choice(how), said=latest, of=of),
-            Mapped("often", Number(0, 2), random.choice(how), said=f"Multiset({key}, 2)", of=of),
+            Mapped("often", Number(0, 2), random.choice(how), said=f"Each[{whose}, Annotated[int, Int(0, 2)]]", of=of),
             Mapped("note", Number(0, 2), random.choice(how), said=note, of=of),
         ]
         if self.rows:
-            words.cells.append(Mapped("notes", Number(0, 2), random.choice(how), said="Seq(note_of(size), 2)", of=of))
+            rows = "Annotated[SeqOf[Note], AtMost(2)]"
+            words.cells.append(Mapped("notes", Number(0, 2), random.choice(how), said=rows, of=of))
         if self.mailed:
-            words.mails.append(Mail("NOTE", {"note": Said("note_of(size)"), "value": Said("Maybe(Int(0, 2))")}))
+            words.mails.append(Mail("NOTE", {"note": Said("Note"), "value": Said(optional)}))
 
     def latest(self, q: str) -> str:
         """What p knows of q last."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
 
-from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Kind, Mail, Number
+from tests.second.generator.kinds import FLAG, PROCESS, PROCESSES, Cell, Kind, Mail, Number, field_line
 
 if TYPE_CHECKING:
     from tests.second.generator.text import Builder
@@ -24,9 +24,9 @@ class OfRole(Cell):
 
     @property
     def declared(self) -> str:
-        """As `state` has it."""
+        """As the class `State` has it."""
         kind = held(self.kind, self.holds)
-        return f'{self.role}("{self.name}", {kind}, "the {self.name}", of="{self.of}")'
+        return field_line(self.name, [self.of.capitalize()], kind, f'{self.role}("the {self.name}")')
 
     @property
     def of_process(self) -> bool:
@@ -43,14 +43,14 @@ class Held(Number):
 
     @property
     def declared(self) -> str:
-        """The kind, as `messages` names it."""
+        """The annotation."""
         return str(vars(self)["said"])
 
 
 def held(kind: Kind, role: str) -> str:
     """The declared kind of what holds processes of a role."""
     plain: str = kind.declared  # type: ignore[union-attr]
-    return plain.replace("(size.nodes", f'(size.nodes, "{role}"') if role else plain
+    return plain.replace("Node", role.capitalize()) if role else plain
 
 
 class Roles:

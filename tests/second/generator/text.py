@@ -59,25 +59,25 @@ NAMES = [
     "establish",
     "revise",
     "NOBODY",
-    "NODE",
     "NOTHING",
     "AnyMessage",
-    "Bool",
+    "AtMost",
+    "Each",
+    "Epoch",
+    "Fields",
+    "History",
+    "Range",
+    "RecordType",
+    "SeqOf",
+    "Txn",
     "Int",
-    "Map",
     "Maybe",
-    "Multiset",
     "Members",
     "MessageType",
     "Node",
-    "NodeId",
     "OneOf",
-    "Processes",
-    "Record",
-    "Seq",
     "SetOf",
     "Start",
-    "State",
     "Variant",
     "action",
     "any_of",
@@ -575,24 +575,22 @@ class Builder:
         constants = [f"{name} = {value}" for name, value in words.constants.items()]
         enums = {k.names for c in words.cells if isinstance(k := c.kind, Number) and k.names}
         constants += [f"{', '.join(names)} = range({len(names)})" for names in sorted(enums)]
-        constants += [r.definition for r in words.records]
         constants += [f'{role.capitalize()} = NewType("{role.capitalize()}", Node)' for role in self.roles or ()]
-        state = ["def state(size):", "    return [", *(f"        {c.declared}," for c in words.cells), "    ]"]
         mails = []
         for mail in words.mails:
-            parts = [f"    {name}: {annotation(kind)}" for name, kind in mail.parts.items()]
+            parts = [f"    {name}: {kind.declared}" for name, kind in mail.parts.items()]
             to = f', to="{"leader" if mail.up else "follower"}"' if self.ends else ""
             mails.append([f"class {mail.name}(MessageType{to}):", *(parts or ["    pass"])])
-        kinds = [(r.name, r.declared) for r in words.records] + [(r.name, r.declared) for r in words.rows]
-        types = ["def types(size):", f"    return {{{', '.join(f'{name!r}: {text}' for name, text in kinds)}}}"]
-        given = ["state=state", f"budgets={self.declared_budgets!r}", *self.declared]
-        given += ["types=types"] if kinds else []
+        records = [[record.definition] for record in words.records]
+        rows = [f"{row.name} = {row.declared}" for row in words.rows]
+        state = ["class State(Fields):", *(f"    {c.declared}" for c in words.cells)]
+        given = [f"budgets={self.declared_budgets!r}", *self.declared]
         room = self.room if self.room is not None else str(8 if words.disks else 14)
         given += [f"flight=lambda size: {room}"] if room else []
         if words.world == "connections":
             given.append('world="connections"')
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]
-        pieces = [constants, *mails, state, *([types] if kinds else []), *self.parts, whole]
+        pieces = [constants, *records, rows, *mails, state, *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
         named = set(tokens(body))
         used = [n for n in NAMES if n in named and f"def {n}(" not in body]
@@ -602,12 +600,6 @@ class Builder:
             line = f"from typing import {', '.join(typing)}"
             head = head.replace("from zabcheck.language", f"{line}\n\nfrom zabcheck.language", 1)
         return head + "\n" + body
-
-
-def annotation(kind: Kind) -> str:
-    """What declares a part of a message to be of a kind."""
-    plain = {FLAG: "bool", PROCESS: "Node", PROCESSES: "set[Node]"}
-    return plain.get(kind, f"Annotated[int, lambda size: {kind.declared}]")
 
 
 def tokens(text: str) -> list[str]:

@@ -139,10 +139,10 @@ def without_calls(tree: ast.Module, removed: ast.stmt) -> ast.Module:
 def without_entries(tree: ast.Module, request: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Without a field, or a kind of message, that is declared."""
     for k, node in enumerate(tree.body):
-        if isinstance(node, ast.FunctionDef) and node.name in ("state", "messages"):
-            last = node.body[-1]
-            if isinstance(last, ast.Return) and isinstance(last.value, ast.List):
-                for j in range(len(last.value.elts)):
-                    made = copy.deepcopy(tree)
-                    made.body[k].body[-1].value.elts.pop(j)  # type: ignore[attr-defined]
-                    yield ast.unparse(made), request
+        if isinstance(node, ast.ClassDef):
+            for j in range(len(node.body) if node.name == "State" and len(node.body) > 1 else 0):
+                made = copy.deepcopy(tree)
+                made.body[k].body.pop(j)  # type: ignore[attr-defined]
+                yield ast.unparse(made), request
+            if node.name != "State":
+                yield ast.unparse(ast.Module([*tree.body[:k], *tree.body[k + 1 :]], [])), request

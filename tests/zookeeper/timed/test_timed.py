@@ -16,6 +16,7 @@ from benchmarks import performance_points as points
 from checker.cli import main
 from tests.commands.running import assert_refused
 from zabspec import zab
+from zabspec.authoring.annotated import Annotations
 from zabspec.authoring.declaration import ConfigError, Size
 from zabspec.language import Seq, SetOf
 from zabspec.simulator.plan import Run
@@ -122,7 +123,7 @@ def test_it_begins_where_recovery_ends() -> None:
     recovered = first_recovery()
     s = started()
     size = Size(3, 1, 1, 2)
-    for field in zab.state(size):
+    for field in Annotations(size, {}).fields(zab.State):
         for p in range(3):
             a, b = (getattr(state, field.name)[p] for state in (s, recovered))
             if isinstance(field.kind, Seq):

@@ -12,7 +12,7 @@ import contextlib
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from traces.record.trace import StepWord
 from traces.record.values import carried
@@ -231,7 +231,7 @@ class ForecastSearch:
         self.folded, self.state, self.names, self.ended = folded, folded.state, folded.names, ends
         self.applied, self.certain = applied, certain
         self.nodes = len(folded.numbers)
-        self.trees = {p: int(on_disk(self.state, p)) for p in folded.disks}
+        self.trees = {p: int(on_disk(cast(Any, self.state), p)) for p in folded.disks}
         given = {p for p in folded.disks if folded.name(p) in doubted}
         self.doubted = given | {p for p in range(self.nodes) if p not in folded.disks}
         self.states, self.most = 0, MOST_STATES
@@ -499,7 +499,7 @@ class ForecastSearch:
             elif s.threw:
                 why = "it stops because of a packet from its leader"
             cuts = 0 if tree is None else self.trees[p] & ~tree
-            return Change(name, False, cuts=ranges(cuts & ~int(on_disk(s, p))), why=why)
+            return Change(name, False, cuts=ranges(cuts & ~int(on_disk(cast(Any, s), p))), why=why)
         own = int(s.tree[p])
         out = Change(name, True, ranges(self.trees[p] & ~tree), ranges(tree & ~self.trees[p]), ranges(own & ~tree))
         out.sent_whole = any(said.startswith(f"{name} receives SNAP") for said in end.run)

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from traces.zookeeper.audit.replay import Restart
 from traces.zookeeper.disk.decode import zxid_text
@@ -296,7 +297,7 @@ def recovered(base: int, last: int, current: int, accepted: int, marked: bool) -
     rank = {e: n for n, e in enumerate(epochs)}
     name = rank[base >> 32] * WIDTH + min(base & 0xFFFFFFFF, 1)
     behind = rank[last >> 32] * WIDTH + 2
-    s = SimpleNamespace(
+    s: Any = SimpleNamespace(
         ELECTIONS=len(epochs), PROPOSALS=1, log=[[behind] if last > base else []], snapshot_names=[[name]],
         snapshot_trees=[[0]], committed_log=[[]], tree=[0], last_processed=[0], current_epoch=[rank[current]],
         accepted_epoch=[rank[accepted]], refused=[False],

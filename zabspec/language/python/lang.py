@@ -9,7 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar, cast, dataclass_transform, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    NewType,
+    NoReturn,
+    Protocol,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    overload,
+)
 
 from zabspec.errors import ConfigError
 from zabspec.language.layout.arrays import Bytes, Words
@@ -28,8 +39,11 @@ I = TypeVar("I", contravariant=True)  # what indexes a field
 V = TypeVar("V")  # what it holds
 
 State = Any  # the state of the whole system; `s.field[i]` reads and writes it
-Node = int  # a process, 0..NODES-1
-History = Any  # a sequence of transactions
+if TYPE_CHECKING:
+    Node = int  # a process, 0..NODES-1
+    History = Any  # a sequence of transactions
+else:  # which annotations of fields tell apart from numbers
+    Node, History = NewType("Node", int), NewType("History", object)
 Members = Any  # a set of processes, passed to a function that writes nothing
 AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
 
@@ -37,29 +51,48 @@ NOBODY = -1
 NOTHING = -1
 
 
-class MessageName:
-    """The name of a kind of message: compares with `m.kind`, and called makes a message.
+class Declared:
+    """The name of what a class declares.
 
     Attributes:
-        body: what its class declares; None if no class does.
-        names: the names of the module with this class.
-        to: which end of a connection receives it; empty for any.
+        name: of the class; empty if it is not known here.
+        body: what the class declares; None if no class does.
+        names: the names of its module.
     """
 
     body: Mapping[str, Any] | None = None
     names: Mapping[str, Any] = MappingProxyType({})
-    to: str = ""
 
-    def __init__(self, name: str, *inherited: object) -> None:
+    def __init__(self, name: str = "", *inherited: object) -> None:
         if inherited:
-            raise ConfigError(f"class {name} inherits from a message: derive it from MessageType, with all its fields")
+            raise ConfigError(f"class {name} inherits from a message or record: list all its fields")
         self.name = name
 
     def __call__(self, **fields: Any) -> Any:
-        raise TypeError(f"{self.name}(...) makes a message inside a program only: see Program.load")
+        raise TypeError(f"{self.name}(...) is made inside a program only: see Program.load")
+
+
+class MessageName(Declared):
+    """The name of a kind of message: compares with `m.kind`, and called makes a message.
+
+    Attributes:
+        to: which end of a connection receives it; empty for any.
+    """
+
+    to: str = ""
 
     def __repr__(self) -> str:
         return self.name
+
+
+class RecordName(Declared):
+    """The name of a record kind; a program binds it to the record of its schema.
+
+    Attributes:
+        ordered: two compare by their first field, then by the next.
+    """
+
+    ordered: bool = False
 
 
 class SeqOf(Protocol[V]):
@@ -82,44 +115,22 @@ class SeqOf(Protocol[V]):
     def clear(self) -> None: ...
 
 
-class RecordName:
-    """The name of a record kind; a program binds it to the record of its schema.
-
-    Attributes:
-        name: of the kind, as `types(size)` has it; empty if it is not known here.
-        parts: the names of its fields, where a class says them; None if none does.
-    """
-
-    def __init__(self, name: str = "", parts: tuple[str, ...] | None = None) -> None:
-        self.name, self.parts = name, parts
-
-    def __call__(self, **fields: Any) -> Any:
-        raise TypeError("a record is made inside a program only: see Program.load")
-
-
 class _Named(type):
     """Turns `class VOTE(MessageType): yes: bool` into a message name, and a subclass of `RecordType` into a record's.
 
     To tools it is a class with these fields.
     """
 
-    def __new__(
-        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False, to: str = ""
-    ) -> Any:
+    def __new__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **given: Any) -> Any:
         """Return the name; for the base class itself, the class."""
         if not bases:
             return super().__new__(cls, name, bases, body)
-        if getattr(bases[0], "is_record", False):
-            return RecordName(name, tuple(body.get("__annotations__", {})))
-        message = MessageName(name)
-        message.body, message.names, message.to = body, sys._getframe(1).f_globals, to
-        return message
+        made: MessageName | RecordName = vars(bases[0])["made"](name)
+        vars(made).update(given, body=body, names=sys._getframe(1).f_globals)
+        return made
 
-    def __init__(
-        cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *, record: bool = False, to: str = ""
-    ) -> None:
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], **given: Any) -> None:
         super().__init__(name, bases, body)
-        cls.is_record = record  # of the base itself: what is made of it is no class
 
 
 @dataclass_transform(kw_only_default=True)
@@ -131,24 +142,41 @@ class MessageType(metaclass=_Named):
         source: ClassVar[Any]
         target: ClassVar[Any]
 
+        def __init_subclass__(cls, *, to: str = "") -> None: ...
+
+    else:
+        made = MessageName
+
 
 @dataclass_transform(kw_only_default=True, order_default=True)
-class RecordType(metaclass=_Named, record=True):
-    """A record, for tools that check types.
+class RecordType(metaclass=_Named):
+    """A record: `class Entry(RecordType): term: Term`. What annotates a field is its kind.
 
-    `class Entry(RecordType): term: int` names the record `Entry` of `types(size)`.
+    With `class Ballot(RecordType, ordered=True)`, two compare by their first field, then by the next.
     """
+
+    if TYPE_CHECKING:
+
+        def __init_subclass__(cls, *, ordered: bool = False) -> None: ...
+
+    else:
+        made = RecordName
 
 
 class Fields:
-    """The class of `State` for tools that check types, `class State(Fields)`.
+    """The state of a protocol, `class State(Fields)`: every field with its kind, and the constants that it reads.
 
-    It has every field of `state(size)` by name, and the constants that the source reads. A program never makes one.
+    A program never makes one.
     """
 
     NODES: int
     MAJORITY: int
     in_flight: Sequence[Any]  # over datagrams
+
+    if not TYPE_CHECKING:
+
+        def __init_subclass__(cls) -> None:
+            cls.__names__ = sys._getframe(1).f_globals
 
 
 class Each(Protocol[I, V]):

@@ -101,7 +101,7 @@ def differs(function: FunctionType, name: str, meant: Any) -> str:
     if given is MISSING:
         if name == WROTE and "syntax" in vars(function):  # `writes.py` has put it there
             return ""
-        by_types = meant is None or isinstance(meant, Record)  # `types(size)` names its records, as its classes do
+        by_types = meant is None or isinstance(meant, Record)  # a record is named by its class
         if by_types and name not in WORDS:
             return ""
         is_ours = name in WORDS or getattr(meant, "__module__", "").startswith("zabspec.language.")

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from zabspec import zab
-from zabspec.authoring.annotated import Annotations, messages_of
+from zabspec.authoring.annotated import Annotations
 from zabspec.authoring.declaration import Size
 from zabspec.language import MessageUnion, Schema
 from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
@@ -64,10 +64,11 @@ class Measured:
 def program(nodes: int = MOST_SERVERS, operations: int = MOST_OPERATIONS) -> Program:
     """Return `zab` in the timed world, with room for some processes and operations."""
     size = Size(nodes, operations, world.EPOCH, operations)
-    messages = (m for m in messages_of((zab,), Annotations(size, {}, {})) if m.name in PHASE_3)
+    kinds = Annotations(size, {})
+    messages = (m for m in kinds.messages((zab,)) if m.name in PHASE_3)
     union = MessageUnion(tuple(messages))
     fields = (
-        *zab.state(size),
+        *kinds.fields(zab.State),
         *world.timed_fields(nodes, union, operations),
         *(f for f in step_fields(union, nodes) if f.name != "event_process"),
     )
