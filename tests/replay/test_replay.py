@@ -125,7 +125,7 @@ def test_random_runs_have_every_kind_of_step() -> None:
     kinds = {step.word.kind for c in WORLDS.values() for seed in range(4) for step in plain(c, seed).steps}
     # steps of texts of one's own, disks and elections among them, have tests of their own
     own = {k.name for k in KINDS.values() if {"which", "kept", "quorum"} & set(k.operands)}
-    own |= {"join", "follower_loses", "leader_loses"}
+    own |= {"join", "follower_loses", "leader_loses", "outage"}
     assert kinds == set(KINDS) - own
 
 
