@@ -339,7 +339,7 @@ def judged_complete(rows: Sequence[Row], nodes: int, by: Definitions = DEFINITIO
             holds, premise = by[name](story)
             broken |= set() if holds else {name}
             met |= {name} if premise and (name == "agreement" or end == len(own)) else set()
-    return {n: "violated" if n in broken else "held" if n in met else "premise not reached" for n in by}
+    return {n: "violated" if n in broken else "holds" if n in met else "premise not reached" for n in by}
 
 
 # --- completions -------------------------------------------------------------------------------------

@@ -127,7 +127,7 @@ def first_broken(h: History, moments: Sequence[int], txns: int = 4, epochs: int 
 
 
 def verdict(broken: int | bool, met: int | bool) -> str:
-    return "violated" if broken else "held" if met else "premise not reached"
+    return "violated" if broken else "holds" if met else "premise not reached"
 
 
 # --- histories made up at random -----------------------------------------------------------------

@@ -383,7 +383,7 @@ def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> lis
         elif v is None:
             left = next((word for word in ("not judged", "undecided", "open") if tally.count(p.name, word)), "")
             why = f"{p.name} is checked by its definition only, in runs of fewer proposals" if left else ""
-            out.append((Verdict(p, tally.count(p.name, "held") > 0, NEVER, judged=not left), why))
+            out.append((Verdict(p, tally.count(p.name, "holds") > 0, NEVER, judged=not left), why))
         else:
             assert v.time is not None  # the simulator has a clock
             out.append((Verdict(p, True, v.time), v.why))
@@ -418,7 +418,7 @@ def verdict_word(v: Verdict) -> str:
         return "not judged"
     if not v.held:
         return "violated"
-    return "held" if v.met else "premise not reached"
+    return "holds" if v.met else "premise not reached"
 
 
 def said_of(v: Verdict, why: str) -> dict[str, Any]:

@@ -37,8 +37,8 @@ def faults(o: Outcome, folder: Path) -> list[str]:
         out.append("an error that was not foreseen")
     if ORDERS.search(o.out) or ORDERS.search(o.err):
         out.append("control characters")
-    said = json.loads(o.out) if o.out and o.code == 2 and "--json" in o.words else None
-    other = o.out and not (isinstance(said, dict) and said.get("exit_code") == 2)  # as JSON it is said there
+    answer = json.loads(o.out) if o.out and o.code == 2 and "--json" in o.words else None
+    other = o.out and not (isinstance(answer, dict) and answer.get("exit_code") == 2)  # as JSON it is said there
     if o.code == 2 and (other or not SENTENCE.fullmatch(o.err)):
         out.append("2 is one sentence on stderr, perhaps with a line of the source, and nothing on stdout")
     if o.code == 1 and not o.out:

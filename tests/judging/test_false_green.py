@@ -101,7 +101,7 @@ def held_by_command(found: pa.Table, path: Path, *flags: str) -> set[str]:
     shown, said = (CliRunner().invoke(main, ["judge", str(path), *flags, *more]) for more in ([], ["--json"]))
     assert shown.exit_code == said.exit_code
     answer = json.loads(said.stdout)
-    held = {p["name"] for p in answer.get("properties", ()) if p["held"]}
+    held = {p["name"] for p in answer.get("properties", ()) if p["holds"]}
     if said.exit_code:
         assert answer.get("verdict") != "holds"
         assert "nothing violated" not in shown.output
@@ -111,7 +111,7 @@ def held_by_command(found: pa.Table, path: Path, *flags: str) -> set[str]:
 def held_by_batches(found: pa.Table) -> set[str]:
     judge = Judge((), NOTED, NUMBERED, expected=EXPECTED)
     spoken = [s for some in judge.spoken(found.combine_chunks().to_batches()) for s in some]
-    return {JUDGED[place].name for s in spoken for place, word, _ in s.each() if word == "held"}
+    return {JUDGED[place].name for s in spoken for place, word, _ in s.each() if word == "holds"}
 
 
 def held_by_stream(found: pa.Table) -> set[str]:
@@ -119,7 +119,7 @@ def held_by_stream(found: pa.Table) -> set[str]:
     rows = found.select([*NEEDED, ROW, EXPECTED]).combine_chunks()
     said = called(judge, state, rows) if rows.num_rows else []
     return {
-        name for _, name, word, *_ in [*said, *(called(judge, state, None) if state.exists else [])] if word == "held"
+        name for _, name, word, *_ in [*said, *(called(judge, state, None) if state.exists else [])] if word == "holds"
     }
 
 

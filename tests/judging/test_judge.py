@@ -114,7 +114,7 @@ def test_thousands_of_histories_in_one_table_are_judged_as_in_memory() -> None:
     assert place == 800
     for name in expected[0]:  # the comparison was put to the test
         assert seen[name, "violated"] >= 8, name
-        assert seen[name, "held"] >= 8, name
+        assert seen[name, "holds"] >= 8, name
         assert seen[name, "premise not reached"] >= 8, name
 
 
@@ -164,7 +164,7 @@ def test_two_chains_to_one_transaction_may_share_a_part() -> None:
     events += [Deliver(2, 0, a), Deliver(2, 0, b), Abcast(Instance(3, 2, 0), c)]
     events += [Deliver(3, 0, c), Abcast(Instance(4, 3, 0), d)]
     events += [Deliver(4, 0, b), Deliver(4, 0, d), Deliver(5, 0, a), Deliver(5, 0, d)]
-    assert verdicts_of(judge_rows(rows_of(History(6, tuple(events))), OBSERVED))["strict-causality"] == "held"
+    assert verdicts_of(judge_rows(rows_of(History(6, tuple(events))), OBSERVED))["strict-causality"] == "holds"
 
 
 # --- histories that break one property, and what it implies --------------------------------------
@@ -192,7 +192,7 @@ def test_what_two_rows_leave_unknown_is_open(first: str) -> None:
     rows.columns["process"][rows.columns["kind"].index("abcast")] = None
     found = verdicts_of(judge_rows(rows, OBSERVED))
     assert {name for name, word in found.items() if word == "open"} == {*BY_QUORUM, *BY_PRIMARY}
-    assert found["integrity"] == "held"
+    assert found["integrity"] == "holds"
 
 
 REPLACED: dict[str, tuple[tuple[int, ...], bool]] = {
@@ -215,7 +215,7 @@ def test_what_was_delivered_stands(tmp_path: Path, how: str) -> None:
     events += [Deliver(1, 0, t[1]), Deliver(1, 0, t[2]), Replace(1, 0, tuple(t[k] for k in values))]
     for more in ((), (Abcast(instance, Txn(1, 4, 4)),)):  # the run ends there, or goes on
         verdicts = judged_alone(tmp_path / "t.parquet", History(2, (*events, *more)))
-        assert verdicts["delivered-stands"] == ("held" if stands else "violated")
+        assert verdicts["delivered-stands"] == ("holds" if stands else "violated")
 
 
 def test_a_history_replaced_in_a_new_pass_may_lack_deliveries(tmp_path: Path) -> None:
@@ -233,8 +233,8 @@ def test_precedence_goes_through_what_was_not_delivered(tmp_path: Path) -> None:
     s.deliver(2, b)
     c = s.abcast(2, 3)
     s.deliver(0, a, c)
-    assert judged_alone(tmp_path / "t.parquet", s.history)["strict-causality"] == "held"
-    assert in_memory(s.history)["strict-causality"] == "held"
+    assert judged_alone(tmp_path / "t.parquet", s.history)["strict-causality"] == "holds"
+    assert in_memory(s.history)["strict-causality"] == "holds"
 
 
 def test_what_is_abcast_later_precedes_nothing(tmp_path: Path) -> None:
@@ -339,12 +339,12 @@ def test_what_is_not_noted_is_not_judged(tmp_path: Path) -> None:
     assert verdicts["durability"] == "not judged", "rows do not tell what is in stable histories"
     verdicts = judged_columns(tmp_path, one_of_each(), ("abcast", "abdeliver"))
     assert verdicts["delivered-is-chosen"] == verdicts["one-leader-an-epoch"] == "not judged"
-    assert verdicts["integrity"] == verdicts["po-causal-order"] == "held"
+    assert verdicts["integrity"] == verdicts["po-causal-order"] == "holds"
 
 
 def test_transactions_without_identity_differ_by_zxid_and_digest(tmp_path: Path) -> None:
     verdicts = judged_columns(tmp_path, one_of_each(), identity=None)
-    assert verdicts["agreement"] == verdicts["integrity"] == "held"
+    assert verdicts["agreement"] == verdicts["integrity"] == "holds"
     rows = rows_of(one_of_each())
     rows.columns["identity"] = [None] * len(rows)
     rows.columns["digest"] = [k if kind == "abdeliver" else 0 for k, kind in enumerate(rows.columns["kind"])]
@@ -364,7 +364,7 @@ def test_where_nobody_knows_who_abcast_primaries_are_left_open(tmp_path: Path) -
     path = written(tmp_path / "t.parquet", [rows])
     verdicts = verdicts_of(judge_unit(Unit(tuple(parts_of(path))), ALL))
     assert {name for name, word in verdicts.items() if word == "open"} == {*BY_PRIMARY, "dsn-causal-order"}
-    assert verdicts["integrity"] == "held"
+    assert verdicts["integrity"] == "holds"
 
 
 def test_only_what_is_asked_for_is_judged(tmp_path: Path) -> None:
@@ -385,7 +385,7 @@ def test_a_run_with_more_transactions_than_there_is_room_for_gets_more(tmp_path:
     path = written(tmp_path / "t.parquet", runs)
     tally = judge_plainly(read_units(path), ("total-order",), 1)
     assert [v.run for v in tally.violations] == [0, 2]
-    assert tally.count("total-order", "held") == 1
+    assert tally.count("total-order", "holds") == 1
 
 
 def test_a_run_whose_rows_lie_apart_in_one_row_group_is_refused(tmp_path: Path) -> None:

@@ -230,7 +230,7 @@ def test_random_tables_are_judged_by_the_definitions(
                 assert said == "not judged", (seed, name)
                 continue
             assert not contradicts(said, words[name]), (seed, name, said, words[name])
-            assert said != "premise not reached" or words[name] != {"held"}, (seed, name)
+            assert said != "premise not reached" or words[name] != {"holds"}, (seed, name)
             seen[name, said] += 1
             seen["", said] += 1
             needless[name] += said == "open" and decided(words[name])
@@ -243,7 +243,7 @@ def test_random_tables_are_judged_by_the_definitions(
     )
     for name in tables[0][2]:
         assert seen[name, "violated"] >= 1 or TABLES < 200, name
-        assert seen[name, "held"] >= 1 or TABLES < 200, name
+        assert seen[name, "holds"] >= 1 or TABLES < 200, name
     path = written(tmp_path / "many.parquet", [rows_of(made, seed) for seed, made, _ in tables], group=2000)
     assert (judge_plainly(read_units(path), (), 2).counts == total).all()
 
@@ -262,7 +262,7 @@ def test_property_functions_judge_random_tables_by_the_definitions(
                 assert not contradicts(said, words[p.name]), (seed, p.name, said, words[p.name])
                 seen[p.name, said] += 1
     for name in KERNEL:
-        assert seen[name, "held"] + seen[name, "violated"] >= 1, name
+        assert seen[name, "holds"] + seen[name, "violated"] >= 1, name
         assert seen[name, "open"] < sum(n for (of, _), n in seen.items() if of == name) * 2 / 3, name
 
 
@@ -283,7 +283,7 @@ def by_texts(*names: str, **nulled: str) -> set[str]:
 
 def test_a_property_function_says_nothing_where_what_it_reads_is_null() -> None:
     """A delivery in no named pass, or an abcast by no named instance, is not folded as if it were of one."""
-    assert by_texts("local-primary-order", "total-order") == {"held"}
+    assert by_texts("local-primary-order", "total-order") == {"holds"}
     assert by_texts("total-order", abdeliver="pass") == {"open"}
     for column in ("primary_epoch", "attempt"):
         assert by_texts("local-primary-order", abcast=column) == {"open"}
@@ -307,7 +307,7 @@ def test_no_property_function_judges_histories_after_passes_disagree() -> None:
     """The observed history has what a process delivered in order of the first delivery, over all its passes."""
     stands = next(p for p in OF_TABLES if p.name == "delivered-stands")
     made = Made(3801).made()
-    assert (judged_by_definition(made) or {})["delivered-stands"] == {"held"}
+    assert (judged_by_definition(made) or {})["delivered-stands"] == {"holds"}
     assert by_its_text(Batch(rows_of(made).as_table().select(list(IN_BATCH)), "the run"), 0, stands).word == "open"
 
 

@@ -89,7 +89,7 @@ def test_a_primary_that_broadcasts_again_what_it_had_not_delivered() -> None:
     """The second broadcast of C is by an instance that has not delivered A."""
     late = Instance(2, 2, 0)
     events = (Abcast(FIRST, A), Deliver(0, 0, A), Deliver(1, 0, A), Abcast(LATER, C))
-    assert judged(rows(*events))[0]["primary-integrity"] == "held"
+    assert judged(rows(*events))[0]["primary-integrity"] == "holds"
     verdicts, tally = judged(rows(*events, Abcast(late, C)))
     assert verdicts["primary-integrity"] == "violated"
     assert next(v for v in tally.violations if v.property == "primary-integrity").why == (
@@ -127,7 +127,7 @@ def test_every_two_transactions_are_compared_as_long_as_that_is_quick(monkeypatc
     assert not [name for name, _ in tally.gaps], "there is no null to name"
 
 
-@pytest.mark.parametrize(("time", "word"), [(2, "held"), (4, "violated"), (None, "open")])
+@pytest.mark.parametrize(("time", "word"), [(2, "holds"), (4, "violated"), (None, "open")])
 def test_a_broadcast_that_relates_two_in_a_later_moment_is_too_late(time: int | None, word: str) -> None:
     """p2 delivered A and B, of two primaries, and then broadcasts B again. The next row has the time of that."""
     again = Instance(3, 2, 0)
@@ -144,7 +144,7 @@ def test_a_history_is_compared_with_its_pass_where_passes_disagree() -> None:
     """What p0 had delivered in its second pass is B, which stands, and then C, which does not."""
     events = (Deliver(0, 0, A), Deliver(0, 1, B), Replace(0, 1, (B,)), Deliver(0, 1, C))
     verdicts, _ = judged(rows(*events))
-    assert (verdicts["delivered-stands"], verdicts["total-order"]) == ("held", "violated")
+    assert (verdicts["delivered-stands"], verdicts["total-order"]) == ("holds", "violated")
     verdicts, tally = judged(rows(*events, Replace(0, 1, (B, A))))
     assert verdicts["delivered-stands"] == "violated"
     (said,) = (v for v in tally.violations if v.property == "delivered-stands")
@@ -160,14 +160,14 @@ def test_the_epoch_of_a_primary_is_its_own_and_not_the_zxids() -> None:
     assert verdicts["one-primary-an-epoch"] == "violated"
     made = put(rows(Abcast(FIRST, A), Abcast(SECOND, B)), "abcast", 1, primary_epoch=2)
     verdicts, tally = judged(made)
-    assert verdicts["one-primary-an-epoch"] == "held"
+    assert verdicts["one-primary-an-epoch"] == "holds"
     assert [(name, where.row) for (name, _), where in tally.gaps.items()] == [("", 2)], "it is said which row"
 
 
 def test_transactions_are_ordered_by_the_epochs_of_their_primaries() -> None:
     """By zxids p2 delivers in order; by primaries B comes from the earlier one."""
     made = rows(Abcast(FIRST, A), Abcast(LATER, C), Deliver(2, 0, A), Deliver(2, 0, C))
-    assert judged(made)[0]["global-primary-order"] == "held"
+    assert judged(made)[0]["global-primary-order"] == "holds"
     verdicts, _ = judged(put(made, "abcast", 0, primary_epoch=3))
     assert verdicts["global-primary-order"] == verdicts["causal-order"] == "violated"
 
@@ -175,7 +175,7 @@ def test_transactions_are_ordered_by_the_epochs_of_their_primaries() -> None:
 # --- what is no process of the run ---------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("outsider", "others", "word"), [(1, (), "held"), (5, (1, 2), "violated"), (3, (1,), "open")])
+@pytest.mark.parametrize(("outsider", "others", "word"), [(1, (), "holds"), (5, (1, 2), "violated"), (3, (1,), "open")])
 def test_what_the_run_does_not_have_is_in_no_quorum(outsider: int, others: tuple[int, ...], word: str) -> None:
     """Unless a process of the run has no row: then numbers may begin at 1."""
     events = (
@@ -328,7 +328,7 @@ def test_a_property_that_no_table_is_judged_by_is_not_judged(tmp_path: Path) -> 
     result = zabcheck("judge", path, "--property", "durability", "--json")
     assert result.exit_code == 3, result.output
     (said,) = json.loads(result.stdout)["properties"]
-    assert (said["name"], said["not_judged"], said["held"]) == ("durability", 1, 0)
+    assert (said["name"], said["not_judged"], said["holds"]) == ("durability", 1, 0)
 
 
 def test_what_is_said_of_rows_is_said_in_the_answer(tmp_path: Path) -> None:

@@ -122,7 +122,7 @@ def test_what_is_no_table_is_a_sentence(folder: Path, tmp_path: Path) -> None:
     assert "the rows of run 8 are not contiguous" in refused([*one, *other, *one[1:]])
     assert "run 8 begins twice" in refused([*one, *one])
     found = judged(write(tmp_path / "t.parquet", one[1:], schema))
-    assert [*found.counts.sum(axis=0)][COUNTS.index("held")] == 0, "its first row is missing"
+    assert [*found.counts.sum(axis=0)][COUNTS.index("holds")] == 0, "its first row is missing"
     assert "a row has no run number" in refused([*one, {**one[-1], "run": None}])
     nodes = {**schema.metadata, b"zabcheck.own": schema.metadata[b"zabcheck.own"].replace(b'"nodes": 3', b'"nodes": 4')}
     write(tmp_path / "u.parquet", other, schema.with_metadata(nodes))
@@ -254,7 +254,7 @@ def test_a_run_from_elsewhere_is_no_table(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize(
     ("times", "word"),
-    [((1, 1, 1), "held"), ((1, 2, 3), "violated"), ((None, None, None), "open"), ((1, None, 1), "held"),
+    [((1, 1, 1), "holds"), ((1, 2, 3), "violated"), ((None, None, None), "open"), ((1, None, 1), "holds"),
      ((1, None, 2), "open"), ((1, 1, None), "open"), ((1, 2, None), "open"), ((None, None, 2), "open"),
      ((None, 1, 2), "violated"), ((2, 2, 1), "less than that of a row before")],
 )  # fmt: skip
@@ -293,9 +293,9 @@ def test_a_row_without_a_time_may_be_of_the_moment_before(
 
 @pytest.mark.parametrize(
     ("times", "word"),
-    [((1, None, 2), "open"), ((1, 2, None), "open"), ((1, None, 1), "premise not reached"), ((1, 2, 3), "held"),
+    [((1, None, 2), "open"), ((1, 2, None), "open"), ((1, None, 1), "premise not reached"), ((1, 2, 3), "holds"),
      ((1, 2, 2), "premise not reached"),
-     ((None, None, None), "open"), ((1, 1, None), "open"), ((None, 1, 2), "held")],
+     ((None, None, None), "open"), ((1, 1, None), "open"), ((None, 1, 2), "holds")],
 )  # fmt: skip
 def test_a_premise_where_a_moment_may_end_is_open(
     times: tuple[int | None, ...], word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -336,7 +336,7 @@ def test_a_truth_value_is_0_or_1(wide: int, taken: bool, tmp_path: Path, monkeyp
     row: Row = {"run": 7, "process": 0, "kind": "opens", "time": 1, "field.wide": wide}
     path = write(tmp_path / "t.parquet", [{"run": 7, "kind": ""}, row], schema)
     if taken:
-        assert judged(path).count("once", "held" if wide else "premise not reached") == 1
+        assert judged(path).count("once", "holds" if wide else "premise not reached") == 1
         return
     with pytest.raises(TableError, match=f"run 7, row 0: wide is {wide}, which is not a bool"):
         judged(path)

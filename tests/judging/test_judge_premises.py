@@ -119,7 +119,7 @@ def test_a_property_whose_premise_is_not_reached_is_not_said_to_be_held(name: st
     broadcast, and delivered transactions were chosen that nobody had."""
     table, held = TABLES[name]
     wanted = by_definition(table.rows)
-    assert {p for p, word in wanted.items() if word == "held"} == held
+    assert {p for p, word in wanted.items() if word == "holds"} == held
     for judge in (by_the_texts, by_the_kernel):
         said = judge(table.rows)
         assert {p: said[p] for p in wanted} == wanted, judge.__name__

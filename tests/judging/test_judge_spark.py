@@ -191,7 +191,7 @@ def test_verdicts_of_a_frame_are_those_of_its_runs(answered: Answered, tables: l
             assert found[run] == verdicts_of(whole)
             said = {(name, reasons[name]) for name, word in found[run].items() if word == "violated"}
             assert said == {(v.property, v.why) for v in whole.violations}
-        assert all(reasons[name] for name, word in found[run].items() if word not in ("held", "premise not reached"))
+        assert all(reasons[name] for name, word in found[run].items() if word not in ("holds", "premise not reached"))
 
 
 def test_rows_said_to_lie_together_are_not_believed_to(answered: Answered, tables: list[pa.Table]) -> None:
@@ -221,8 +221,8 @@ def test_a_guests_table_is_brought_to_the_columns_of_an_event_table(local_spark:
     found = judge(events, ["integrity", "one-primary-an-epoch"], observation=seen).collect()
     rows = {(r.run, r.property): r for r in found}
     assert {key: r.verdict for key, r in rows.items()} == {
-        (1, "integrity"): "held", (2, "integrity"): "violated",
-        (1, "one-primary-an-epoch"): "held", (2, "one-primary-an-epoch"): "held",
+        (1, "integrity"): "holds", (2, "integrity"): "violated",
+        (1, "one-primary-an-epoch"): "holds", (2, "one-primary-an-epoch"): "holds",
     }  # fmt: skip
     broken = rows[2, "integrity"]
     assert [(e.kind, e.process, e.txn) for e in broken.evidence] == [("abdeliver", 0, "<1,2>")]

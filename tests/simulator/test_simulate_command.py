@@ -82,7 +82,7 @@ def test_json() -> None:
     state = play(Run(14)).state
     assert [len(p["history"]) for p in answer["processes"]] == [len(state.history[p]) for p in range(3)]
     verdicts = {p["name"]: p for p in answer["properties"]}
-    assert verdicts["integrity"] == {"name": "integrity", "verdict": "held"}
+    assert verdicts["integrity"] == {"name": "integrity", "verdict": "holds"}
     assert verdicts["primary-integrity"]["verdict"] == "premise not reached"
     assert verdicts["total-order"]["tick"] == 336
     assert verdicts["total-order"]["why"].startswith("p0 delivered t1 <1,1> before t2 <1,2>, but p1")

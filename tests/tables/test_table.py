@@ -302,7 +302,7 @@ def test_row_groups_of_other_writers_that_split_a_run_are_read_together(tmp_path
     units = read_units(path)
     assert sum(len(u.parts) for u in units) == 7
     tally = judge_plainly(units, ("integrity",), 2)
-    assert (tally.runs, tally.count("integrity", "held")) == (5, 5)
+    assert (tally.runs, tally.count("integrity", "holds")) == (5, 5)
 
 
 def test_what_a_file_does_not_say_it_notes_is_not_held_against_its_runs(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_what_a_file_does_not_say_it_notes_is_not_held_against_its_runs(tmp_path
     pq.write_table(rows_of(SOME, 0).as_table(), path)
     tally = judge_plainly(read_units(path), (), 1)
     assert tally.count("delivered-is-chosen", "not judged") == 1
-    assert tally.count("integrity", "held") == 1
+    assert tally.count("integrity", "holds") == 1
     tally = judge_plainly(read_units(written(tmp_path / "all.parquet", [rows_of(SOME, 0)])), (), 1)
     assert tally.count("delivered-is-chosen", "violated") == 1
 

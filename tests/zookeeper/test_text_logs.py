@@ -37,7 +37,7 @@ def test_a_real_ensembles_text_logs_hold() -> None:
     properties, phases = answer["properties"], answer["phases"]
     assert isinstance(properties, dict)
     assert isinstance(phases, list)
-    held = {name for name, verdict in properties.items() if verdict == "held"}
+    held = {name for name, verdict in properties.items() if verdict == "holds"}
     assert {"integrity", "total-order", "primary-integrity", "prefix"} <= held
     leaders = [(p["server"], p["value"] >> 32) for p in phases if p["kind"] == "serves"]
     assert [epoch for _, epoch in leaders] == sorted({epoch for _, epoch in leaders})
@@ -100,7 +100,7 @@ def test_two_leaders_of_an_epoch_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("judged", "rows", "first"),
-    [({"integrity": "held"}, [], "OK: nothing in these"), ({}, None, "OK: elections"), ({}, [], "UNKNOWN: ")],
+    [({"integrity": "holds"}, [], "OK: nothing in these"), ({}, None, "OK: elections"), ({}, [], "UNKNOWN: ")],
 )
 def test_the_first_line_of_text_logs_says_what_not_to_do(
     judged: dict[str, str], rows: list[object] | None, first: str

@@ -80,7 +80,7 @@ def judged_by_definition(batch: Batch, place: int, prop: Property) -> Judged:
         return Judged("open")
     except (ArithmeticError, LookupError, AttributeError):  # it reads what is not of the observed history, or past it
         return Judged("undecided")
-    return Judged("open" if doubted else "held" if met else "premise not reached")
+    return Judged("open" if doubted else "holds" if met else "premise not reached")
 
 
 def read_by(prop: Property) -> set[str]:

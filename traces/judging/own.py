@@ -299,7 +299,7 @@ class Judging:
         for name in self.left:
             is_open = self.unknown or name in doubted
             put_to_the_test = name in self.met and name not in self.vain
-            self.tally.say(name, "open" if is_open else "held" if put_to_the_test else "premise not reached")
+            self.tally.say(name, "open" if is_open else "holds" if put_to_the_test else "premise not reached")
         for p in self.every:
             if p.of != HISTORY:
                 self.tally.say(p.name, "not judged")

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Stopped = Callable[[], bool]
 Progress = Callable[[int], object]
-COUNTS = ("held", "premise not reached", "violated", "not judged", "undecided", "open")
+COUNTS = ("holds", "premise not reached", "violated", "not judged", "undecided", "open")
 
 
 BYTES_A_ROW = 600  # of memory while a run is judged, measured (`python -m benchmarks.judge --memory`)
@@ -345,7 +345,7 @@ def say_verdicts(out: PerRun, places: Any, found: Any, asked: int, known: int) -
             out.words[row, places] = COUNTS.index("not judged")
             continue
         bad, good = (found[:, 1] & bit) != 0, (found[:, 2] & bit) != 0
-        words = np.where(good, COUNTS.index("held"), COUNTS.index("premise not reached"))
+        words = np.where(good, COUNTS.index("holds"), COUNTS.index("premise not reached"))
         if gaps:
             bad &= all(p.name in gap.sure for gap in gaps)
             settled = all(gap.bit == G_MANY for gap in gaps)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from traces.judging.unknowns import Unknown, Where
 
 QUOTED = 3  # violations of a property that the text quotes
-SEVEREST = ("violated", "undecided", "open", "not judged", "held")  # the verdicts of many runs are the first of these
-OF_OBSERVATIONS = ("held", "premise not reached", "violated", "open", "not judged")
+SEVEREST = ("violated", "undecided", "open", "not judged", "holds")  # the verdicts of many runs are the first of these
+OF_OBSERVATIONS = ("holds", "premise not reached", "violated", "open", "not judged")
 
 
 @dataclass(frozen=True, repr=False)
@@ -81,12 +81,12 @@ class Judged(Answered):
             return f"VIOLATED: {', '.join(violated)}; {looked_at}"
         if unsettled := [name for name, word in verdicts.items() if word in ("undecided", "open")]:
             return f"not violated, and not settled: {', '.join(unsettled)}; {looked_at}"
-        held = [*verdicts.values()].count("held")
+        held = [*verdicts.values()].count("holds")
         if not held:
             return f"no verdict: none of {len(self.judged)} properties was put to the test; {looked_at}"
         if self.exit_code:
             return f"no verdict: {self.totals.notes[-1]}"
-        return f"nothing violated: {held} of {len(self.judged)} properties put to the test and held; {looked_at}"
+        return f"nothing violated: {held} of {len(self.judged)} properties put to the test and hold; {looked_at}"
 
     def said(self) -> Iterator[Verdict]:
         from traces.judging.totals import COUNTS

@@ -34,7 +34,7 @@ class JudgeRequest(Request):
 
     A run is checked at the end of each of its moments; a moment is the rows of one time. A table does not show the
     properties of a protocol's state, such as the invariants of section VI. A property that depends on unknown values is
-    open: neither held nor violated.
+    open: neither holds nor violated.
 
     Exit codes: 0 all hold, 1 a run violates a property, 2 the request is wrong, 3 no verdict: no premise is reached,
     some properties are open, or rows are missing.
@@ -63,7 +63,7 @@ class JudgeRequest(Request):
         Count | None, Option("With --engine plain: number of threads; one for each core if not given.")
     ] = None
     rows: Annotated[Count | None, Option("Rows that the table must have; else exit 3.")] = None
-    allow_open: Annotated[bool, Option("Exit with 0, not 3, if one held, others are open and none is violated.")] = (
+    allow_open: Annotated[bool, Option("Exit with 0, not 3, if one holds, others are open and none is violated.")] = (
         False
     )
     violations: Annotated[File | None, Option("Write every violation to this file, as JSON lines.", place="stream")] = (
@@ -117,7 +117,7 @@ class JudgeRequest(Request):
         note_unused(tally, self.rows)
         unsettled = ("undecided",) if self.allow_open else ("undecided", "open")
         settled = self.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
-        code = VIOLATED if tally.violations else HELD if settled and any_is(tally, asked, ("held",)) else NO_VERDICT
+        code = VIOLATED if tally.violations else HELD if settled and any_is(tally, asked, ("holds",)) else NO_VERDICT
         left_out = [name for name in known if name not in asked]
         named = fspath(self.table) if address is None else str(address)  # without what is secret in it
         found = Judged(named, tally, asked, code, self.as_json() | {"table": named}, left_out)
