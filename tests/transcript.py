@@ -25,6 +25,7 @@ import shutil
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -153,6 +154,13 @@ def edited(text: str, lines: list[str], where: str) -> str:
             raise ValueError(f"{where}: there is not exactly one {old!r}")
         text = f"\n{text}".replace(f"\n{old}", f"\n{new}")[1:]
     return text
+
+
+def file_of(name: str, file: str) -> str:
+    """Return the text of a file as it stands above the first case of `tests/transcripts/NAME.txt`."""
+    text = (TOP / "tests" / "transcripts" / f"{name}.txt").read_text(encoding="utf-8").partition("\n== ")[0]
+    lines = text.partition(f"\nfile {file}\n")[2].splitlines()
+    return "".join(f"{line[2:]}\n" for line in takewhile(lambda line: line.startswith("|"), lines))
 
 
 def difference(name: str, recorded: str, now: str) -> str:

@@ -17,7 +17,9 @@ NAMES = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in sorted(
 def test_commands_print_what_is_recorded(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     path = FOLDER / f"{name}.txt"
     recorded = path.read_text(encoding="utf-8")
-    now = Transcript(name, tmp_path.resolve()).run(recorded)
+    folder = tmp_path.resolve() / "here"  # by this name, where a path is shown with its folder
+    folder.mkdir()
+    now = Transcript(name, folder).run(recorded)
     if request.config.getoption("--rewrite"):
         path.write_text(now, encoding="utf-8")
     elif now != recorded:

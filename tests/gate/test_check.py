@@ -115,14 +115,6 @@ def test_a_new_violation(gate: Gate) -> None:
     assert "suppressions" not in found
 
 
-def test_an_expected_violation(gate: Gate) -> None:
-    result, answer, suites, run = files_of(gate, one(BREAKS, HASTY))
-    assert result.exit_code == 0
-    assert answer["checks"][0]["result"]["violated"] == {"agreement": 5}
-    assert suites.find(".//failure") is None
-    assert run["results"] == []
-
-
 def test_a_violation_that_vanished(gate: Gate) -> None:
     result, answer, suites, run = files_of(gate, one(BREAKS))
     assert result.exit_code == 1
@@ -166,59 +158,6 @@ def test_a_bad_configuration_writes_no_file(gate: Gate) -> None:
 # --- both ways: what is compared differs where the figure does ---------------------------------
 
 
-@pytest.mark.parametrize(
-    ("expect", "options", "what"),
-    [
-        (f"{HOLDS}, depth = 9", (), "changed"),
-        (f"{HOLDS}, states = 107", (), "changed"),
-        (f"{HOLDS}, raw = 1", (), "changed"),
-        (f"{HOLDS}, exhausted = true", ("depth = 6",), "changed"),
-        (f"{HOLDS}, premises = {{ agreement = 7 }}", (), "changed"),
-        (f'verdict = "violated", violated = {{ agreement = 6 }}, {SOURCE}', (HASTY,), "changed"),
-        (f'verdict = "not reached", {SOURCE}', (), "changed"),
-        (f"{HOLDS}, premises = []", ("depth = 1",), "premise lost"),
-        (BREAKS, (HASTY, "depth = 4"), "vanished"),
-    ],
-)
-def test_what_changed_fails(gate: Gate, expect: str, options: tuple[str, ...], what: str) -> None:
-    result = gate(one(expect, *options), "--json")
-    assert result.exit_code == 1, result.stdout
-    assert [d["what"] for d in json.loads(result.stdout)["checks"][0]["differences"]] == [what]
-
-
-@pytest.mark.parametrize(
-    ("expect", "options"),
-    [
-        (f"{HOLDS}, exhausted = false", ("depth = 6",)),
-        (f'verdict = "not reached", {SOURCE}', ("depth = 1",)),
-        (f"{BREAKS}, premises = ['agreement']", (HASTY, "depth = 5")),
-        ('verdict = "holds", confirmed_by = "TLC 2.19"', ()),
-    ],
-)
-def test_what_did_not_passes(gate: Gate, expect: str, options: tuple[str, ...]) -> None:
-    result = gate(one(expect, *options))
-    assert result.exit_code == 0, result.stdout
-
-
-def test_what_is_violated_before_a_limit_differs_for_certain(gate: Gate) -> None:
-    """A new violation is one however little was looked at; an expected one says nothing of what was not."""
-    assert gate(one(HOLDS, HASTY, "max_states = 60", "keep_going = true")).exit_code == 1
-    result = gate(one(BREAKS, HASTY, "max_states = 60", "keep_going = true"))
-    assert result.exit_code == 3, result.stdout
-    assert gate(one(BREAKS, SLOW)).exit_code == 3, "whether it vanished is not known"
-
-
-def test_the_worst_is_the_exit_code_and_one_table_has_all(gate: Gate) -> None:
-    text = one() + one(HOLDS, SLOW, name="cut") + one(HOLDS, HASTY, name="hasty")
-    result = gate(text)
-    assert result.exit_code == 1
-    lines = result.stdout.splitlines()
-    assert lines[0] == "DIFFERS: 1 of 3 checks (hasty); no verdict: 1 of 3 checks (cut); zabcheck.toml"
-    assert [line.split()[0] for line in lines[3:6]] == ["tpc", "cut", "hasty"]
-    assert gate(None, "--only", "cut", "--only", "tpc").exit_code == 3
-    assert "2 not run" in gate(None, "--only", "tpc").stdout
-
-
 def test_without_a_terminal_progress_is_a_line_now_and_then(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "SELDOM", 0.0)
     result = gate(one(HOLDS, SLOW) + one(HOLDS, SLOW, HASTY, name="hasty"))
@@ -251,29 +190,6 @@ def test_what_is_known_is_let_pass_until_its_day_is_over(gate: Gate, monkeypatch
     assert "it was allowed until 2020-02-29, which has passed (#17)" in result.stdout
     assert suites.find(".//failure") is not None
     assert "suppressions" not in run["results"][0]
-
-
-def test_what_is_known_and_not_there_fails(gate: Gate) -> None:
-    result, answer, _, run = files_of(gate, one(), baseline=known(FAR))
-    assert result.exit_code == 1
-    assert answer["checks"][0]["differences"][0]["what"] == "vanished"
-    assert "remove it from the baseline" in run["results"][0]["message"]["text"]
-    assert gate(one(HOLDS, SLOW), baseline=known(FAR)).exit_code == 3, "it is not known whether it is there"
-
-
-@pytest.mark.slow(seconds=1)
-def test_a_baseline_lets_pass_what_it_says_and_no_more(gate: Gate) -> None:
-    at_5, at_6 = ('property = "agreement"', "depth = 5"), ('property = "agreement"', "depth = 6")
-    assert gate(one(HOLDS, HASTY), baseline=known(FAR, *at_5)).exit_code == 0
-    assert gate(one(HOLDS, HASTY), baseline=known(FAR, *at_6)).exit_code == 1
-    lost = one(HOLDS, "budgets = { begins = 0, refusals = 0 }")
-    assert gate(lost, baseline=known(FAR, 'what = "premise lost"', 'property = "agreement"')).exit_code == 0
-    assert gate(lost, baseline=known(FAR)).exit_code == 1
-    assert gate(one(BREAKS), baseline=known(FAR, 'what = "vanished"', 'property = "agreement"')).exit_code == 0
-    assert gate(one(f"{HOLDS}, states = 1"), baseline=known(FAR, 'what = "changed"')).exit_code == 0
-    two = one() + one(HOLDS, HASTY, name="hasty")
-    assert gate(two, baseline=known(FAR, 'property = "agreement"', check="hasty")).exit_code == 0
-    assert gate(two, baseline=known(FAR)).exit_code == 1
 
 
 # --- what is wrong with a file -----------------------------------------------------------------
@@ -313,61 +229,6 @@ WRONG = {
     one(f'verdict = "violated", violated = {{ agreement = 5, other = 6 }}, {SOURCE}'): "keep_going = true",
     "[defualts]\n" + one(): "there is no key 'defualts'; did you mean defaults?",
 }
-
-
-@pytest.mark.parametrize("text", WRONG)
-def test_a_wrong_matrix_is_refused_in_a_sentence(gate: Gate, text: str) -> None:
-    head, defaults = (text, "") if "[[check]]" not in text or "defualts" in text else ("", DEFAULTS)
-    Path("zabcheck.toml").write_text(f"{head or defaults}\n{'' if head else text}")
-    result = gate(None)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert result.stderr.count("\n") == 1
-    assert WRONG[text] in result.stderr, result.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[known]]", "'check' is missing"),
-        (known(FAR, check="tpcc"), "there is no check 'tpcc'; did you mean tpc?"),
-        (known("'2030-01-01'"), "must be a date, such as 2026-12-31, without quotes"),
-        (known("2030-01-01T10:00:00"), "must be a date, such as 2026-12-31, without quotes"),
-        (known(FAR, 'property = "agrement"'), "did you mean agreement?"),
-        (known(FAR, "depth = 3"), "'property' is missing"),
-        (known(FAR) + known(FAR), "is listed twice"),
-        (known(FAR).replace("#17", " "), "the reason is empty"),
-        (known(FAR).replace("reason", "raeson"), "did you mean reason?"),
-    ],
-)
-def test_a_wrong_baseline_is_refused_in_a_sentence(gate: Gate, text: str, said: str) -> None:
-    result = gate(one(), baseline=text)
-    assert result.exit_code == 2
-    assert said in result.stderr
-
-
-def test_what_there_is_not_is_refused(gate: Gate) -> None:
-    assert "there is no zabcheck.toml here" in gate(None).stderr
-    Path("pyproject.toml").write_text("[project]\nname = 'x'\n")
-    assert "no pyproject.toml with a table tool.zabcheck" in gate(None).stderr
-    assert "pyproject.toml has no table tool.zabcheck" in gate(None, "pyproject.toml").stderr
-    assert "cannot read none.toml" in gate(None, "none.toml").stderr
-    assert "there is no zabcheck.toml here" in gate(None, ".").stderr
-    Path("zabcheck.toml").write_bytes(b"\xff\xfe")
-    assert "it is not UTF-8" in gate(None).stderr
-    assert "there is no check 'tcp'; did you mean tpc?" in gate(one(), "--only", "tcp").stderr
-    assert "both write to stdout" in gate(None, "--json", "--github").stderr
-    assert "name the same file" in gate(None, "--junit", "x", "--sarif", "x").stderr
-    assert "there is no folder" in gate(None, "--junit", "no/where.xml").stderr
-    assert "there is no such folder" in gate(None, "--traces", "nowhere").stderr
-
-
-def test_a_project_may_have_the_matrix_in_its_own_file(gate: Gate) -> None:
-    text = f"{DEFAULTS}\n{one()}".replace("[defaults]", "[tool.zabcheck.defaults]")
-    Path("pyproject.toml").write_text(text.replace("[[check]]", "[[tool.zabcheck.check]]"))
-    result = gate(None)
-    assert result.exit_code == 0, result.output
-    assert result.stdout.startswith("as expected: 1 of 1 check; pyproject.toml")
 
 
 # --- what is shared ----------------------------------------------------------------------------
@@ -455,19 +316,6 @@ def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: 
         assert "it does not replay: a bug of zabcheck" in found["reasons"]
 
 
-@pytest.mark.slow(seconds=2)
-def test_a_simulated_run_is_held_against_what_it_is_to_come_to(gate: Gate) -> None:
-    options = ('protocol = "db19"', 'engine = "simulate"', "seed = 14", "rounds = 310", "proposals = 3", "nodes = 3")
-    broken = "total-order = 239, local-primary-order = 239, po-causal-order = 239, prefix = 239"
-    expect = f'verdict = "violated", violated = {{ {broken} }}, {SOURCE}'
-    assert gate(one(expect, *options)).exit_code == 0
-    found = json.loads(gate(one(expect.replace("total-order = 239, ", ""), *options), "--json").stdout)
-    assert found["checks"][0]["differences"][0]["name"] == "total-order"
-    digest = found["checks"][0]["result"]["sha256"]
-    assert gate(one(f'{expect}, sha256 = "{digest}"', *options)).exit_code == 0
-    assert gate(one(f'{expect}, sha256 = "{64 * "0"}"', *options)).exit_code == 1
-
-
 @pytest.mark.slow(seconds=3)
 def test_a_saved_run_is_replayed_and_judged_at_each_of_its_states(gate: Gate, tmp_path: Path) -> None:
     saved = Path(__file__).parents[1] / "data/saved/agreement.trace.json"
@@ -498,53 +346,6 @@ def test_a_saved_run_is_replayed_and_judged_at_each_of_its_states(gate: Gate, tm
         assert said in done.stderr, wrong
     (tmp_path / "run.trace.json").write_text(saved.read_text().replace("CEPOCH", "ACK"))
     assert gate(one(expect, *options), head="").exit_code == 2
-
-
-LIVE = ('protocol = "forgets.py"', 'engine = "live"')
-
-
-@pytest.mark.slow(seconds=4)
-def test_goals_are_held_against_what_they_are_to_come_to(gate: Gate, tmp_path: Path) -> None:
-    """One that is not reached, with the length of the run that is told; defaults that are of explorations go by."""
-    from tests.live.lock import FORGETS
-
-    (tmp_path / "forgets.py").write_text(FORGETS)
-    expect = f'verdict = "violated", violated = {{ served = 8 }}, {SOURCE}'
-    assert gate(one(expect, *LIVE), head="").exit_code == 0
-    result = gate(one(expect, *LIVE, 'progress_properties = ["served"]', "max_states = 2"), "--json")
-    assert result.exit_code == 3, "no starving process was found, and not every state was explored"
-    assert json.loads(result.stdout)["checks"][0]["reasons"]
-    assert gate(one(expect.replace("8", "7"), *LIVE)).exit_code == 1
-    assert gate(one(HOLDS, *LIVE)).exit_code == 1
-    result = gate(one(expect, *LIVE), "--traces", str(tmp_path))
-    assert result.exit_code == 0, result.output
-    (tmp_path / "serves.py").write_text(
-        FORGETS.replace("s.mode[p] = FREE\n", "s.mode[p] = FREE\n    send(s, p, 0, RELEASE())\n")
-    )
-    serves = ('protocol = "serves.py"', 'engine = "live"')
-    assert gate(one(HOLDS, *serves)).exit_code == 0
-    found = json.loads(gate(one(expect, *serves), "--json").stdout)["checks"][0]
-    assert found["differences"][0]["what"] == "vanished"
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (one(HOLDS, *LIVE, 'progress_properties = ["serves"]'), "there is no progress property 'serves'"),
-        (one(f'verdict = "violated", violated = {{ agreement = 5 }}, {SOURCE}', *LIVE), "'agreement' is checked"),
-        (one(f'verdict = "holds", raw = 5, {SOURCE}', *LIVE), "there is no raw to expect"),
-        (one(HOLDS, *LIVE, "keep_going = true"), "--keep-going does not go with --live"),
-        (one(HOLDS, 'progress_properties = ["served"]'), 'progress_properties are for engine = "live"'),
-        (one(HOLDS, 'engine = "live"'), "mark a function of its source with @progress"),
-    ],
-)  # fmt: skip
-def test_a_wrong_question_about_goals_is_refused(text: str, said: str, gate: Gate, tmp_path: Path) -> None:
-    from tests.live.lock import FORGETS
-
-    (tmp_path / "forgets.py").write_text(FORGETS)
-    result = gate(text)
-    assert result.exit_code == 2, result.output
-    assert said in " ".join(result.output.split())
 
 
 def test_after_an_interrupt_the_rest_is_not_run_and_there_is_no_verdict(

@@ -13,72 +13,11 @@ from checker.cli import main
 from checker.explore.interpret import Interpreter
 from checker.mutate.report import Mutated
 from checker.mutate.run import SURVIVES, Campaign, Judged, mutants_in
-from tests.sources import some
+from tests.transcript import file_of
 from zabspec.model import Configuration, Model
 
-TEXT = (
-    '''"""A light that is switched on and off."""
-
-from __future__ import annotations
-
-from helping import dim
-from typing import Annotated
-
-from zabcheck.language import Each, Fields, Int, Node, Variant, action, broken, declare, safety, stored
-
-Light = Annotated[int, Int(0, 5)]
-
-
-class State(Fields):
-    light: Each[Node, Light] = stored("how bright")
-    spare: Each[Node, Light] = stored("nobody looks")
-
-
-def is_off(s: State, p: Node) -> bool:
-    return s.light[p] == 0
-
-
-@action(when=is_off)
-def on(s: State, p: Node) -> None:
-    s.light[p] = 2
-    s.spare[p] = 1
-
-
-def is_on(s: State, p: Node) -> bool:
-    return s.light[p] > 1
-
-
-@action(when=is_on)
-def off(s: State, p: Node) -> None:
-    s.light[p] = dim(s.light[p])
-
-
-'''
-    + some("unused_by_handlers", "s.light[p] > 1", "A light is on.")
-    + '''@safety(witness=unused_by_handlers)
-def not_too_bright(s: State) -> bool:
-    """No light is brighter than two."""
-    for p in range(s.NODES):
-        if s.light[p] > 2:
-            return broken(f"p{p} is too bright")
-    return True
-
-
-def brighter(s: State, p: Node) -> None:
-    s.light[p] = 3
-
-
-PROTOCOL = declare(
-    __name__, nodes=1, variants=[Variant("bright", "too bright", {"on": brighter})]
-)
-'''
-)
-HELPING = '''"""Beside it."""
-
-
-def dim(light: int) -> int:
-    return light - 2
-'''
+TEXT = file_of("own/mutate", "light.py")
+HELPING = file_of("own/mutate", "helping.py")
 
 
 @pytest.fixture
@@ -146,19 +85,6 @@ def test_which_are_drawn_follows_from_the_seed(path: Path) -> None:
     assert [(m["line"], m["now"]) for m in one] != [(m["line"], m["now"]) for m in other]
 
 
-def test_a_protocol_that_is_violated_has_no_mutants(path: Path) -> None:
-    found = report(path, "--mutate", 4, "--variant", "bright")
-    assert found["exit_code"] == 1
-    assert found["violated"] == {"property": "not-too-bright", "depth": 1}
-    assert not found["mutants"]
-
-
-def test_a_protocol_that_tests_nothing_has_no_mutants(path: Path) -> None:
-    found = report(path, "--mutate", 4, "--depth", 0)
-    assert found["exit_code"] == 3
-    assert "checks no property non-vacuously" in found["sentence"]
-
-
 def test_what_is_cut_short_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert report(path, "--mutate", 100, "--time-limit", 0.000001)["exit_code"] == 3
     ran, calls = Interpreter.run, []
@@ -174,24 +100,3 @@ def test_what_is_cut_short_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert (found["exit_code"], found["stopped"]) == (3, "interrupted")
     assert len(found["mutants"]) == 2
     assert found["sentence"].startswith("no verdict: interrupted; 2 of ")
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--mutate", 2, "--search", "random"), "--mutate does not go with --search"),
-        (("--mutate", 2, "--engine", "interpret"), "--engine does not go with --mutate"),
-        (("--mutate", 0), "--mutate must be 1 or more, not 0"),
-        (("--seed", 2), "--seed is for --search and --mutate"),
-    ],
-)
-def test_what_does_not_go_with_it_is_refused(path: Path, words: tuple[object, ...], said: str) -> None:
-    ran = run(path, *words)
-    assert ran.exit_code == 2
-    assert said in " ".join(ran.stderr.split())
-
-
-def test_our_own_protocols_have_mutants_of_their_own() -> None:
-    ran = CliRunner().invoke(main, ["--mutate", "2"])
-    assert ran.exit_code == 2
-    assert "--mutate is for a user protocol in a file" in ran.stderr

@@ -99,12 +99,6 @@ def levels_of(path: str, variant: str = "") -> list[int]:
     return Explorer(Compiled.of(model, [], False)[0], 1).run(NO_LIMITS, True).levels
 
 
-def refused(path: str) -> str:
-    done = CliRunner().invoke(main, ["--protocol", path])
-    assert done.exit_code == 2, done.output
-    return " ".join(done.output.split())
-
-
 @pytest.mark.slow(seconds=5)
 @pytest.mark.parametrize("helper", ["leads", "cuts", "one_leads", "lose"])
 def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tmp_path: Path) -> None:
@@ -120,11 +114,6 @@ def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tm
     assert found == levels_of(other, "late")
     assert found != levels_of(other)
     assert levels_of(one) == levels_of(other)
-
-
-def test_variants_of_a_module_are_a_list(tmp_path: Path) -> None:
-    path = written(tmp_path, 'variants="ways"', ways="VARIANTS = 3\n")
-    assert "VARIANTS of ways must be a list of Variant(...)" in refused(path)
 
 
 NAMES = "def oracle_may_name(s: State, p: Node, l: Node) -> bool:\n    return may_so(s, l)\n\n\n"
@@ -144,26 +133,6 @@ def test_an_oracle_is_read_with_the_text_that_names_it(tmp_path: Path) -> None:
     (tmp_path / "one" / "asked.py").write_text(HEAD + (NAMES + ASKED).replace("< 3", "> 3"))
     assert PROTOCOLS[anybody].text.digest != before
     assert levels_of(anybody) == [1]
-
-
-@pytest.mark.parametrize("name", ["cuts", "lose", "may_time_out", "crash"])
-def test_an_oracle_takes_the_place_of_nothing_else_of_the_world(name: str, tmp_path: Path) -> None:
-    path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", name))
-    assert f"oracle: asked has a {name}, and so has the world: rename it" in refused(path)
-
-
-def test_an_oracle_has_no_name_that_a_property_has(tmp_path: Path) -> None:
-    path = written(tmp_path, 'oracle="asked"', asked=(NAMES + ASKED).replace("may_so", "one_leads"))
-    assert "the world has a one_leads of its own: rename yours" in refused(path)
-
-
-def test_what_a_function_from_beside_calls_is_imported_too(tmp_path: Path) -> None:
-    """Otherwise the world's function of that name would be called, here its `may_time_out`."""
-    rules = "def may_time_out(s: State, p: Node) -> bool:\n    return False\n\n\n"
-    rules += "def may_abcast(s: State, p: Node) -> bool:\n    return may_time_out(s, p)\n"
-    path = written(tmp_path, "", "from rules import may_abcast\n\n\n", rules=rules)
-    assert "may_abcast calls may_time_out" in (said := refused(path))
-    assert "does not import: import it there too" in said
 
 
 DISK = '''"""A process notes that it came back."""
@@ -215,73 +184,6 @@ def test_hooks_are_what_a_text_is_told_that_it_may_say() -> None:
     part = told[told.index("### 3.2") : told.index("## 4.")]
     table = {n for n in HOOKS if f"\n  {n}(" in part}
     assert HOOKS - table - ORDERING <= {"is_down", "recovering"}
-
-
-BASE = '''"""Rules of a module beside the file."""
-
-from __future__ import annotations
-
-from zabcheck.language import Node, State
-
-
-def amount(s: State, p: Node) -> int:
-    return 1
-
-
-def adds(s: State, p: Node) -> None:
-    s.level[p] = min(3, s.level[p] + amount(s, p))
-
-
-def adds_twice(s: State, p: Node) -> None:
-    s.level[p] = min(3, s.level[p] + amount(s, p) + amount(s, p))
-
-
-def two(s: State, p: Node) -> int:
-    return 2
-'''
-MAIN = (
-    '''"""A variant stands in for what another variant calls."""
-
-from __future__ import annotations
-
-from rules_beside import adds, adds_twice, amount, two
-from typing import Annotated
-
-from zabcheck.language import Each, Fields, Int, Node, Variant, action, declare, safety, stored
-
-
-class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 3)]] = stored("")
-
-
-@action(budget="acts")
-def act(s: State, p: Node) -> None:
-    adds(s, p)
-
-
-def any_state(s: State) -> bool:
-    """Any state."""
-    return True
-
-
-'''
-    + never("below_four", "s.level[p] == 3", "No level is 3 (four is twice two, cut at three).", "any_state")
-    + """PROTOCOL = declare(__name__, nodes=1, budgets={"acts": 1}, variants=[
-    Variant("twice", "adds two times", {"adds": adds_twice}), Variant("double", "adds two", {"amount": two}),
-])
-"""
-)
-
-
-@pytest.mark.parametrize(("variant", "code"), [("", 0), ("twice", 0), ("double", 0), ("twice,double", 1)])
-def test_a_variant_stands_in_for_what_another_calls(variant: str, code: int, tmp_path: Path) -> None:
-    (tmp_path / "rules_beside.py").write_text(BASE)
-    path = tmp_path / "main_file.py"
-    path.write_text(MAIN)
-    words = ["--protocol", str(path), "--no-trace", *(["--variant", variant] if variant else [])]
-    for engine in ("compiled", "interpret"):
-        done = CliRunner().invoke(main, [*words, "--engine", engine])
-        assert done.exit_code == code, done.output
 
 
 PACKAGED = (
@@ -339,49 +241,3 @@ def test_a_module_of_a_package_is_what_its_file_says_now(
     for engine in ("compiled", "interpret"):
         done = CliRunner().invoke(main, [*words, "--engine", engine])
         assert done.exit_code == 1, done.output
-
-
-@pytest.mark.parametrize("engine", ["compiled", "interpret"])
-@pytest.mark.parametrize(("variant", "code"), [("", 0), ("twice", 0), ("double", 0), ("twice,double", 1)])
-def test_a_function_may_be_imported_by_another_name(variant: str, code: int, engine: str, tmp_path: Path) -> None:
-    """It was refused as one that "no world provides"."""
-    (tmp_path / "rules_beside.py").write_text(BASE)
-    path = tmp_path / "renaming.py"
-    text = MAIN.replace("import adds, adds_twice,", "import adds as increase, adds_twice,")
-    path.write_text(text.replace("    adds(s, p)", "    increase(s, p)").replace('{"adds":', '{"increase":'))
-    words = ["--protocol", str(path), "--no-trace", *(["--variant", variant] if variant else [])]
-    done = CliRunner().invoke(main, [*words, "--engine", engine])
-    assert done.exit_code == code, done.output
-    assert "nothing calls" not in done.output
-
-
-def test_a_renamed_property_is_refused_with_the_reason(tmp_path: Path) -> None:
-    """What marks a function knows it by the name that it was defined with."""
-    found = written(tmp_path, "", "one_leader_here = one_leader\ndel one_leader\n")
-    assert "one_leader is another function at the end of the file: redefined, wrapped, or renamed" in refused(found)
-
-
-def test_two_modules_may_rename_one_function_alike(tmp_path: Path) -> None:
-    (tmp_path / "rules_beside.py").write_text(BASE)
-    between = "from rules_beside import amount as much\nfrom zabcheck.language import Node, State\n\n\n"
-    between += "def adds(s: State, p: Node) -> None:\n    s.level[p] = min(3, s.level[p] + much(s, p))\n"
-    (tmp_path / "between_them.py").write_text("from __future__ import annotations\n\n" + between)
-    path = tmp_path / "both_rename.py"
-    names = "from between_them import adds\nfrom rules_beside import adds_twice, amount, amount as much, two\n"
-    path.write_text(MAIN.replace("from rules_beside import adds, adds_twice, amount, two\n", names))
-    for variant, code in (("double", 0), ("twice,double", 1)):
-        done = CliRunner().invoke(main, ["--protocol", str(path), "--no-trace", "--variant", variant])
-        assert done.exit_code == code, done.output
-
-
-@pytest.mark.parametrize("renamed", ["import disconnect as leaves", "import disconnect\nleaves = disconnect"])
-@pytest.mark.parametrize("beside", [False, True])
-def test_a_word_of_the_language_has_its_own_name(beside: bool, renamed: str, tmp_path: Path) -> None:
-    """By another one it did nothing, and what a step then does not do was taken for what it does."""
-    leaving = f"from zabcheck.language {renamed}\n\n\ndef goes(s: State, p: Node) -> None:\n    leaves(s, p)\n\n\n"
-    if not beside:
-        path = written(tmp_path, "", leaving)
-    else:
-        path = written(tmp_path, "", "from goes_beside import goes\n\n", goes_beside=leaving)
-    Path(path).write_text(Path(path).read_text().replace("    disconnect(s, p)", "    goes(s, p)"))
-    assert "goes calls disconnect as leaves: import it by its own name" in refused(path)

@@ -12,7 +12,6 @@ from checker.cli import main
 from checker.explore.symmetry import found_in
 from invariants import properties_of
 from tests.sources import some
-from zabspec.language import LanguageError
 from zabspec.model import Configuration, Model
 
 TEXT = (
@@ -96,7 +95,6 @@ PROTOCOL = declare(__name__, budgets={"ups": 2}, nodes=2)
 '''
 )
 EACH = "for p in range(s.NODES):"
-ALL = "for k in range(len(s.in_flight)):"
 OF_PROCESSES = {
     "return": [EACH, "    if s.level[p] >= 1:", "        return True", "    if (1 << (s.level[p] - 1)) == 9:",
                "        return True", "return True"],
@@ -109,28 +107,6 @@ OF_PROCESSES = {
     "nobody": ["return ends_before(s, s.chief[0])"],
     "index": [EACH, "    if s.level[p] >= 1:", "        return True", "    if s.log[p][len(s.log[p]) - 1] == 9:",
               "        return True", "return True"],
-}  # fmt: skip
-OF_A_BAG = {
-    "return": [ALL, "    if s.in_flight[k].kind == GO:", "        return True",
-               "    if s.log[0][len(s.in_flight)] == 9:", "        return True", "return True"],
-    "break": ["n = 1", ALL, "    if s.in_flight[k].source == 0:", "        n = 0", "        break",
-              "    if s.level[s.chief[0]] == 9:", "        n = 0", "        break", "return n == 0"],
-    "any": ["found = False", ALL, "    found = found or mark(s, len(s.in_flight))", "return found"],
-    "helper": [ALL, "    if mark(s, len(s.in_flight)):", "        return True", "return True"],
-}  # fmt: skip
-SURE = {
-    "somebody": [EACH, "    if s.chief[p] != NOBODY and s.level[s.chief[p]] > 1:", "        return False",
-                 "return True"],
-    "nobody goes on": [EACH, "    q = s.chief[p]", "    if q == NOBODY:", "        continue", "    if s.level[q] > 2:",
-                       "        return False", "return True"],
-    "not empty": [EACH, "    if len(s.log[p]) > 0 and s.log[p][len(s.log[p]) - 1] > 1:", "        return False",
-                  "return True"],
-    "places": [EACH, "    for k in range(len(s.log[p])):", "        if s.log[p][k] > 1:", "            return False",
-               "return True"],
-    "a shift": [EACH, "    if 0 < s.level[p] and s.log[p][s.level[p] - 1] > 1:", "        return False", "return True"],
-    "passed": [EACH, "    if s.level[p] > 2 and ends_before(s, p):", "        return False", "return True"],
-    "who sent it": [ALL, "    if s.level[s.in_flight[k].source] > 2:", "        return False", "return True"],
-    "always": ["n = 0", EACH, "    n = n + s.log[p][s.level[p] - 1]", "return n < 9"],
 }  # fmt: skip
 
 
@@ -150,15 +126,6 @@ def asked(path: Path, *words: str) -> tuple[int, str]:
     return ran.exit_code, ran.stdout.partition(";")[0]
 
 
-@pytest.mark.parametrize("name", OF_PROCESSES)
-def test_an_error_that_depends_on_an_order_of_processes_is_no_symmetry(tmp_path: Path, name: str) -> None:
-    found = reasons(written(tmp_path, OF_PROCESSES[name]))
-    numbers = "stands for a process"  # of index 0, which "nobody" passes
-    why = [r for r in found if numbers not in r]
-    assert why
-    assert all("mine.py:" in r and ("order" in r) for r in why)
-
-
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("name", ["return", "any"])
 def test_it_is_found_whatever_the_options_are(tmp_path: Path, name: str) -> None:
@@ -167,17 +134,6 @@ def test_it_is_found_whatever_the_options_are(tmp_path: Path, name: str) -> None
     ran = [asked(path, *words) for words in ([], ["--no-symmetry"], ["--engine", "interpret"])]
     assert [code for code, _ in ran] == [1, 1, 1]
     assert {said for _, said in ran} == {"VIOLATED: no-runtime-error at depth 2" + ran[0][1].partition("at depth 2")[2]}
-
-
-@pytest.mark.parametrize("name", OF_A_BAG)
-def test_one_that_depends_on_the_order_of_a_bag_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(LanguageError, match=r"which comes first depends on its order|depends on the order in which"):
-        reasons(written(tmp_path, OF_A_BAG[name]))
-
-
-@pytest.mark.parametrize("name", SURE)
-def test_where_there_can_be_none_or_all_rounds_are_done_there_is_symmetry(tmp_path: Path, name: str) -> None:
-    assert reasons(written(tmp_path, SURE[name])) == []
 
 
 # --- what is done only until something was found ----------------------------------------------------

@@ -12,9 +12,6 @@ from click.testing import CliRunner, Result
 import zabcheck
 from checker.cli import main
 from checker.commands.init import START
-from invariants import properties_of
-from invariants.binding import vacuous
-from zabspec.model import Configuration, Model
 
 TEXT = START.read_text(encoding="utf-8")
 MORE = '''def anything(s: State) -> bool:
@@ -42,49 +39,6 @@ def vain(TAKES) -> bool:
 
 
 '''
-NEVER_FALSE = {
-    "constant": "return True",
-    "numbers": "return 1 < 2",
-    "range": "return s.phase[0] < 9",
-    "itself": "return s.phase[0] == s.phase[0]",
-    "helper": "return in_range(s)",
-    "branch": "if False:\n        return False\n    return True",
-    "loop": "for p in range(s.NODES):\n        if s.phase[p] > 3:\n            return False\n    return True",
-    "size": "return len(s.agreed[0]) <= s.NODES",
-    "either": "return s.phase[0] != 2 or s.phase[0] <= 3",
-    "both": "return not (s.phase[0] > 7 and s.phase[0] == 2)",
-    "or not": "return s.phase[0] == 1 or not (s.phase[0] == 1)",
-    "below or not": "return s.phase[0] < 2 or s.phase[0] >= 2",
-    "an order": "return s.phase[0] <= s.phase[1] or s.phase[1] <= s.phase[0]",
-    "a name for it": "x = s.phase[0]\n    y = x\n    return y == s.phase[0]",
-    "kept from rounds": "ok = True\n    for p in range(s.NODES):\n        if s.phase[p] > 7:\n            ok = False\n"
-    "    return ok",
-    "counted": "n = 0\n    for p in range(s.NODES):\n        if s.phase[p] == 2:\n            n = n + 1\n"
-    "    return n <= s.NODES",
-    "rest": "return s.phase[0] % 3 < 3 and (s.phase[1] & 1) < 2 and s.phase[0] * 0 == 0",
-    "one of all": "return s.phase[0] in (0, 1, 2, 3)",
-    "a member or not": "return 0 in s.agreed[0] or 0 not in s.agreed[0]",
-    "itself and itself": "for p in range(s.NODES):\n        for q in range(s.NODES):\n"
-    "            if p == q and s.phase[p] != s.phase[q]:\n                return False\n    return True",
-    "not twice": "if s.phase[0] == 1:\n        if s.phase[0] == 2:\n            return False\n    return True",
-    "a helper of it": "return twice(s, 0) == twice(s, 0) and twice(s, 1) % 2 == 0",
-}
-MAY_BE_FALSE = {
-    "kept": "x = 1\n    for p in range(s.NODES):\n        if s.phase[p] == 2:\n            x = 0\n    return x == 1",
-    "side": "x = 1\n    if s.phase[0] == 2:\n        x = 0\n    return x > 0",
-    "counted": "n = 0\n    for m in s.in_flight:\n        n = n + 1\n    return n < 5",
-    "rounds": "x = 1\n    if s.phase[0] == 1:\n        for p in range(s.NODES):\n            x = p - 1\n"
-    "    return x != 0",
-    "two": "return s.phase[0] == 1 or s.phase[1] != 1",
-    "one value": "return s.phase[0] in (0, 1, 2)",
-    "a size": "return len(s.agreed[0]) != 2",
-    "a helper": "return twice(s, 0) < 6",
-    "in one case of many": "for p in range(s.NODES):\n        if s.phase[p] != 3 or len(s.agreed[p]) != 2:\n"
-    "            return True\n    return s.begins_left != 0",
-    "what may err": "return 6 // (s.phase[0] - 2) != 6",
-    "a message": "for m in s.in_flight:\n        if m.kind == VOTE and m.source == 0:\n            return False\n"
-    "    return True",
-}
 
 
 def written(tmp_path: Path, body: str, takes: str = "s: State") -> Path:
@@ -96,34 +50,6 @@ def written(tmp_path: Path, body: str, takes: str = "s: State") -> Path:
 
 def run(*words: object) -> Result:
     return CliRunner().invoke(main, [str(w) for w in words])
-
-
-@pytest.mark.parametrize("name", NEVER_FALSE)
-def test_what_cannot_fail_is_known(tmp_path: Path, name: str) -> None:
-    path = str(written(tmp_path, NEVER_FALSE[name]))
-    found = vacuous(Model(Configuration(path, nodes=2)), properties_of(path))
-    assert found.keys() == {"vain"}
-    assert found["vain"].startswith("tpc.py:")
-
-
-@pytest.mark.parametrize("name", MAY_BE_FALSE)
-def test_what_may_fail_is_not_said_to_be_vain(tmp_path: Path, name: str) -> None:
-    path = str(written(tmp_path, MAY_BE_FALSE[name]))
-    assert not vacuous(Model(Configuration(path, nodes=2)), properties_of(path))
-
-
-@pytest.mark.parametrize(
-    "body", ["return m.source >= -1", "return m.yes or not m.yes", "return is_vote(s, m)", "return m.target != 9"]
-)
-def test_what_is_asked_of_messages_may_be_vain_too(tmp_path: Path, body: str) -> None:
-    path = str(written(tmp_path, body, "s: State, m: VOTE"))
-    assert vacuous(Model(Configuration(path, nodes=2)), properties_of(path)).keys() == {"vain"}
-
-
-@pytest.mark.parametrize("body", ["return m.yes", "return m.source != m.target or not m.yes"])
-def test_and_may_not(tmp_path: Path, body: str) -> None:
-    path = str(written(tmp_path, body, "s: State, m: VOTE"))
-    assert not vacuous(Model(Configuration(path, nodes=2)), properties_of(path))
 
 
 @pytest.mark.slow(seconds=2)
