@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -25,6 +25,7 @@ from zabspec.language.layout import source
 from zabspec.language.layout.cache_key import digest_of
 from zabspec.language.layout.source import LanguageError
 from zabspec.language.native import jit
+from zabspec.language.python import lang
 from zabspec.model import Configuration, Model
 
 TINY = Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0)
@@ -56,6 +57,14 @@ def test_another_configuration_is_another_entry(folder: Path, compilations: list
     assert len(list(folder.glob("*.o"))) == 2
     assert one[0] != other[0], "with two timeouts there are more states"
     assert explored() == one
+
+
+def test_what_else_was_loaded_changes_no_function_of_the_language() -> None:
+    """Else each order of loading would have entries of its own, and a program's names could reach another's."""
+    before = {name: dict(vars(f)) for name, f in vars(lang).items() if isinstance(f, FunctionType)}
+    for name in ("example:lease", "example:work_queue", "example:two_phase_commit"):
+        assert Model(Configuration(name)).program
+    assert {name: dict(vars(f)) for name, f in vars(lang).items() if isinstance(f, FunctionType)} == before
 
 
 def test_the_same_text_in_another_folder_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,7 +243,11 @@ def test_every_broken_network_has_figures() -> None:
 def anchors(*roots: str) -> set[str]:
     """The entries of docs/explanation/readings.md that comments cite, as `(readings: ...)`."""
     texts = (p.read_text(encoding="utf-8") for root in roots for p in (DOCS.parent / root).rglob("*.py"))
-    return {name for text in texts for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)}
+    return {
+        " ".join(name.split())
+        for text in texts
+        for name in re.findall(r"\((?:`docs/)?readings(?:\.md`)?: ([^)]+)\)", text)
+    }
 
 
 def test_readings_have_what_the_comments_cite() -> None:

@@ -570,7 +570,7 @@ class ProtocolSource:
             vars(module)[apart.get(message.name, message.name)] = MessageName(message.name)
         exec(register_source(file, text).code, module.__dict__)
         for value in vars(module).values():
-            if isinstance(value, FunctionType):
+            if isinstance(value, FunctionType) and value.__globals__ is vars(module):  # not one that it imports
                 vars(value)["apart"] = apart
         return module
 
