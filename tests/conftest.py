@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from checker.opinion import searched
 from tests import beforehand
 from tests.failing import expectation, runs_of
 from tests.spark import LocalSpark
@@ -154,13 +153,15 @@ def short_opinion() -> int:
 
     Returns how many states are usual.
     """
+    from checker.opinion import searched
+
     usual, searched.FEWEST = searched.FEWEST, 20
     return usual
 
 
 @pytest.fixture
 def usual_opinion(short_opinion: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(searched, "FEWEST", short_opinion)
+    monkeypatch.setattr("checker.opinion.searched.FEWEST", short_opinion)
 
 
 @pytest.fixture(scope="session")
