@@ -60,7 +60,7 @@ NEEDS = {
     "choosy": Need("connections", ("def oracle_may_name(",), features=frozenset({"choosy"})),
     "quorums": Need("", ("is_quorum(",), features=frozenset({"quorums"})),
     "roles": Need("datagrams", ("roles=",), nodes=2, features=frozenset({"roles"})),
-    "maps": Need("", ("Map(",), nodes=2, features=frozenset({"maps"})),
+    "maps": Need("", ("latest: Each[",), nodes=2, features=frozenset({"maps"})),
     "crossed": Need("", ("def names_one(",), nodes=2, features=frozenset({"crossed"})),
     "timers": Need("", ("@fires(",), nodes=2, features=frozenset({"timers"})),
     "clocks": Need("datagrams", ("clock(",), nodes=2, features=frozenset({"clocks"})),
