@@ -201,13 +201,18 @@ def epoch_to_propose(s: State, l: Node) -> int:
     return s.new_epoch[l] + 1
 
 
+def on_media(s: State, f: Node) -> None:
+    """VII: what f has written is on the disk media before f goes on."""
+    force(s, f)
+
+
 @step("f.1.2")
 def f_1_2(s: State, f: Node, m: NEWEPOCH) -> None:
     """NEWEPOCH(e'): promise e', and acknowledge with f.a and the history. Phase 1 is complete."""
     if s.phase[f] == DISCOVERY and promises(s, f, m.epoch):
         s.promised_epoch[f] = m.epoch
         s.phase[f] = SYNCHRONIZATION
-        force(s, f)
+        on_media(s, f)
         send_to_leader(s, f, ACK_E(current_epoch=s.current_epoch[f], history=s.history[f]))
 
 
@@ -291,7 +296,7 @@ def accept_history(s: State, f: Node, m: NEWLEADER) -> None:
     is atomic); each transaction is accepted in the new epoch."""
     s.history[f] = m.history
     s.current_epoch[f] = m.epoch
-    force(s, f)
+    on_media(s, f)
     for k in range(len(m.history)):
         accept(s, f, m.epoch, m.history[k])
 
@@ -385,7 +390,7 @@ def f_3_2(s: State, f: Node, m: PROPOSE) -> None:
     """Accept the leader's proposals in the order received: append to h_f, and acknowledge."""
     if takes_proposals(s, f):
         s.history[f].append(m.txn)
-        force(s, f)
+        on_media(s, f)
         accept(s, f, m.epoch, m.txn)
         send_to_leader(s, f, ACK(epoch=m.epoch, txn=m.txn))
 

@@ -148,7 +148,8 @@ def test_the_list_of_what_is_trusted_is_this() -> None:
         "checker.explore.masks.anybody",
         "checker.explore.masks.any_of_latest",
     }
-    worlds = {f"zabspec.worlds.{name}" for name in ("connections", "datagrams", "crash_within", "priority", "storage")}
+    named = ("connections", "datagrams", "crash_within", "priority", "storage", "outages")
+    worlds = {f"zabspec.worlds.{name}" for name in named}
     assert set(CALLERS) == worlds | {"checker.proofs.refine.mapping"}
     assert all(d.why for d in DECODERS.values())
 

@@ -576,8 +576,8 @@ def test_who_is_down_and_has_not_closed_its_end_sees_who_leads(tmp_path: Path) -
     joins = "        send_to_leader(s, p, HELLO())\n"
     for old, instead in (
         (
-            '        environment("season"',
-            '    forgotten: bool = ghost("one has")\n    late: bool = ghost("one is")\n        environment("season"',
+            "    season: ",
+            '    forgotten: bool = ghost("one has")\n    late: bool = ghost("one is")\n    season: ',
         ),
         ("    return not s.left[l] and not s.left[p]\n", "    return not s.heard[p]\n"),
         (

@@ -60,14 +60,21 @@ class Annotations:
             return NodeId.of(size.nodes, self.role(meant))
         if get_origin(meant) is set and self.is_process(inner[0]):
             return SetOf(size.nodes, nodes=True, role=self.role(inner[0]))
-        for given in getattr(meant, "__metadata__", ()):
-            made = given(size) if callable(given) else given
-            if not isinstance(made, AtMost):
-                return cast(Kind, made)
+        given = getattr(meant, "__metadata__", ())
+        if not given:
+            raise ValueError(RANGE if meant is int else "is no kind")
+        made = given[0](size) if callable(given[0]) else given[0]
+        base = get_origin(inner[0]) or inner[0]
+        if len(given) > 1:
+            raise ValueError("means two kinds")
+        if isinstance(made, AtMost) and base is SeqOf:
             (element,) = get_args(inner[0])
             most = made.most(size) if callable(made.most) else made.most
             return Seq(cast(Kind, self.kind(element)), most, made.widen, made.bag)
-        raise ValueError(RANGE if meant is int else "is no kind")
+        plain = int if isinstance(made, Int) else set if isinstance(made, SetOf) else None
+        if made is not None and base is not plain and (base in (int, set, SeqOf) or made != self.kind(inner[0])):
+            raise ValueError("is no kind")
+        return cast(Kind, made)
 
     def is_process(self, meant: object) -> bool:
         """Return whether an annotation is `Node`, or the type of a role."""

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from zabspec.history import accept
 from zabspec.language.python.lang import History, Node, State, Txn, step
-from zabspec.worlds.actor import choose, force, send_to_follower, send_to_leader
+from zabspec.worlds.actor import choose, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK_E, ACK_LD, CEPOCH, DISCOVERY, NEWEPOCH, NEWLEADER, PROMISING, SYNCHRONIZATION, SYNCHRONIZING, compare,
-    epoch_to_propose, has_all_promises, l_2_1, last, promises, quorum, zxid_le,
+    epoch_to_propose, has_all_promises, l_2_1, last, on_media, promises, quorum, zxid_le,
 )  # fmt: skip
 
 
@@ -74,7 +74,7 @@ def promise_with_missing(s: State, f: Node, m: NEWEPOCH) -> None:
     if s.phase[f] == DISCOVERY and promises(s, f, m.epoch):
         s.promised_epoch[f] = m.epoch
         s.phase[f] = SYNCHRONIZATION
-        force(s, f)
+        on_media(s, f)
         set_missing(s, f, f, s.history[f], m.txn)
         send_to_leader(s, f, ACK_E(current_epoch=s.current_epoch[f], history=s.part[f][f]))
         s.part[f][f].clear()
@@ -119,7 +119,7 @@ def synchronize_with_missing(s: State, f: Node, m: NEWLEADER) -> None:
     set_joined(s, f, f, s.history[f], m.history)
     s.history[f] = s.part[f][f]
     s.current_epoch[f] = m.epoch
-    force(s, f)
+    on_media(s, f)
     s.part[f][f].clear()
     for k in range(len(s.history[f])):
         accept(s, f, m.epoch, s.history[f][k])

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_synchronization
-from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget, provided
+from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget
 from zabspec.protocols import zab_missing_only
-from zabspec.worlds.actor import choose, disconnect, durable, force, send_to_follower, send_to_leader
+from zabspec.worlds.actor import choose, disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK, ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, DISCOVERY, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE,
     SYNCHRONIZATION, SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid,
-    deliver_up_to, f_3_1, l_3_1, last, next_counter, promises, quorum, receives_proposals, takes_proposals, to_election,
-    zxid_le,
+    deliver_up_to, f_3_1, l_3_1, last, next_counter, on_media, promises, quorum, receives_proposals, takes_proposals,
+    to_election, zxid_le,
 )  # fmt: skip
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -110,7 +110,7 @@ def point_in_newleader(s: State, m: AnyMessage) -> int:
 def synchronize_epoch_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: f.a, then the history."""
     s.current_epoch[f] = m.epoch
-    force(s, f)
+    on_media(s, f)
     if durable(s, 1):
         return
     accept_history(s, f, m)
@@ -128,7 +128,7 @@ def synchronize_ack_first(s: State, f: Node, m: NEWLEADER) -> None:
 def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: the history, then f.a; with both it has accepted (invariant 1)."""
     s.history[f] = m.history
-    force(s, f)
+    on_media(s, f)
     if durable(s, 1):
         return
     accept_history(s, f, m)
@@ -138,7 +138,7 @@ def synchronize_history_first(s: State, f: Node, m: NEWLEADER) -> None:
 def synchronize_cleared_first(s: State, f: Node, m: NEWLEADER) -> None:
     """f.2.1 in two writes: the old history is cleared, then all is written anew."""
     s.history[f].clear()
-    force(s, f)
+    on_media(s, f)
     if durable(s, 1):
         return
     accept_history(s, f, m)
@@ -151,7 +151,7 @@ def force_after_promise(s: State, f: Node, m: NEWEPOCH) -> None:
         s.promised_epoch[f] = m.epoch
         s.phase[f] = SYNCHRONIZATION
         send_to_leader(s, f, ACK_E(current_epoch=s.current_epoch[f], history=s.history[f]))
-        force(s, f)
+        on_media(s, f)
 
 
 def force_after_newleader(s: State, f: Node, m: NEWLEADER) -> None:
@@ -167,7 +167,7 @@ def force_after_ack(s: State, f: Node, m: PROPOSE) -> None:
     if takes_proposals(s, f):
         s.history[f].append(m.txn)
         send_to_leader(s, f, ACK(epoch=m.epoch, txn=m.txn))
-        force(s, f)
+        on_media(s, f)
         accept(s, f, m.epoch, m.txn)
 
 
@@ -176,15 +176,14 @@ def force_later(s: State, f: Node, m: PROPOSE) -> None:
     if takes_proposals(s, f):
         s.history[f].append(m.txn)
         if choose(s, 2) == 0:
-            force(s, f)
+            on_media(s, f)
             for k in range(len(s.history[f])):
                 if s.history[f][k].epoch == m.epoch:
                     accept(s, f, m.epoch, s.history[f][k])
                     send_to_leader(s, f, ACK(epoch=m.epoch, txn=s.history[f][k]))
 
 
-@provided(acts="p")
-def only_cached(s: State, p: Node) -> None:
+def only_cached(s: State, f: Node) -> None:
     """A disk that has a write in its cache says that it is on the media (VII)."""
 
 
@@ -519,7 +518,7 @@ TABLE = (
         name="write-cache",
         rule="VII",
         summary="the disk says of all that it has in its cache that it is on the media",
-        overrides={"force": only_cached},
+        overrides={"on_media": only_cached},
     ),
     Variant(
         name="stale-commit-ld",
