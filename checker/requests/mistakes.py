@@ -178,31 +178,25 @@ class _Search:
             if statement is None:
                 return self.without_body(lines, holder) if not again else self.without_whole(lines, holder)
             return self.without_statement(lines, holder, statement) if not again else self.without_whole(lines, holder)
-        if mistake.reason.startswith("class State "):
-            return self.without_annotation(lines, tree, mistake.reason)
+        if isinstance(holder, ast.ClassDef):
+            return self.without_member(lines, holder, line)
         part = element(holder, mistake, again)
         if part is None:
             return None
-        spans, names = part
+        span, instead, names = part
         self.taken_out |= names
-        for _, annotation in annotated_in(tree, names):
-            replace(lines, annotation, "pass")
-        for span, instead in spans:
-            blank(lines, span, instead)
+        blank(lines, span, instead)
         return b"".join(lines)
 
-    def without_annotation(self, lines: list[bytes], tree: ast.Module, reason: str) -> bytes | None:
-        """Return a file without a wrong annotation of the class `State`, or without the class if it lacks something."""
-        wrong = re.match(r"class State (?:has|declares) (\w+)[,:]", reason)
-        known = list(annotated_in(tree, {wrong[1]} if wrong else set()))
-        if wrong and known:
-            self.taken_out.add(wrong[1])
-            replace(lines, known[0][1], "pass")
-            return b"".join(lines)
-        for holder, _ in list(annotated_in(tree))[:1]:
-            replace(lines, holder, "State = object")
-            return b"".join(lines)
-        return None
+    def without_member(self, lines: list[bytes], holder: ast.ClassDef, line: int) -> bytes | None:
+        """Return a file without what stands in a line of a class: a field of the state, of a message or of a record."""
+        wrong = next((x for x in holder.body if first_line(x) <= line <= (x.end_lineno or 0)), None)
+        if wrong is None:
+            return None
+        if isinstance(wrong, ast.AnnAssign) and isinstance(wrong.target, ast.Name):
+            self.taken_out |= {wrong.target.id, f"{wrong.target.id}_left"}
+        replace(lines, wrong, "pass")
+        return b"".join(lines)
 
     def without_body(self, lines: list[bytes], holder: ast.FunctionDef) -> bytes | None:
         """Return the source with a function that does nothing: what is wrong concerns it as a whole."""
@@ -358,24 +352,7 @@ def blank(lines: list[bytes], span: Span, instead: bytes = b"") -> None:
         lines[last - 1] = lines[last - 1].lstrip()[1:]
 
 
-def annotated_in(tree: ast.Module, names: set[str] | None = None) -> Iterator[tuple[ast.ClassDef, ast.AnnAssign]]:
-    """Yield the annotations of the class `State` for some names, or for any."""
-    for holder in tree.body:
-        if isinstance(holder, ast.ClassDef) and holder.name == "State":
-            for x in holder.body:
-                if isinstance(x, ast.AnnAssign) and isinstance(x.target, ast.Name):
-                    if names is None or x.target.id in names:
-                        yield holder, x
-
-
-def named_by(declares: ast.expr, name: str) -> set[str]:
-    """Return the fields, messages or entries that an element of a declaration names: a lease also names its clock."""
-    called = declares.func if isinstance(declares, ast.Call) else None
-    leases = isinstance(called, ast.Name) and called.id == "lease"
-    return {name, f"{name}_left"} if name and leases else {name} - {""}
-
-
-def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple[Span, bytes]], set[str]] | None:
+def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[Span, bytes, set[str]] | None:
     """Return the innermost list element, or dictionary value, of a declaration in a line, with its replacement.
 
     Return also the names that it declares; None if there is no such element.
@@ -384,7 +361,7 @@ def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple
         again: whether the replacement of a value is wrong too: the whole entry is removed.
     """
     line = mistake.line
-    best: tuple[int, list[tuple[Span, bytes]], set[str]] | None = None
+    best: tuple[int, Span, bytes, set[str]] | None = None
     for node in ast.walk(holder):
         made: list[tuple[ast.expr, ast.expr, bool]] = []
         if isinstance(node, ast.List):
@@ -401,5 +378,5 @@ def element(holder: ast.stmt, mistake: Mistake, again: bool) -> tuple[list[tuple
                 valued = entry and not again and isinstance(last, ast.Constant)
                 start = last if valued else first
                 span = (start.lineno, start.col_offset, last.end_lineno or 0, last.end_col_offset or 0)
-                best = (first.lineno, [(span, b"1" if valued else b"")], set() if valued else named_by(first, text))
+                best = (first.lineno, span, b"1" if valued else b"", set() if valued else {text} - {""})
     return best[1:] if best is not None else None
