@@ -17,7 +17,7 @@ Level = Annotated[int, Range(0, lambda size: size.nodes - 1)]
 class State(Fields):
     phase: Each[Node, Phase] = environment("what a process does")
     level: Each[Node, Level] = environment("the level that it claims or waits at")
-    last: Each[Node, Node] = environment("who came to a level last")
+    last: Each[Level, Node] = environment("who came to a level last")
 
 
 def some_idle(s: State) -> bool:
