@@ -129,7 +129,7 @@ def sizes(c: Configuration) -> str:
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("base", sorted({v.base for v in SHOWN.values()} - {LARGEST}, key=str), ids=sizes)
+@pytest.mark.parametrize("base", sorted({v.base for v in SHOWN.values()} - {LARGEST, WITH_DISKS}, key=str), ids=sizes)
 def test_the_protocol_itself_holds_there(base: Configuration) -> None:
     result = explored(base)
     assert looked_through(base, result)
