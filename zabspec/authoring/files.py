@@ -47,7 +47,7 @@ def read_file(name: str) -> Read:
     own = declared_by(module)
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
-        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__, state=...)")
+        raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__)")
     if is_released(module):
         return Read(own[0], module, ((files[0], ""),), released=True, named=named)
     return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files), named=named))

@@ -36,7 +36,7 @@ def faults(model: Model) -> list[str]:
         out = [f"at most {c.budget[n]} {n}: the protocol counts them" for n in counted]
         if free:
             out.append(f"any number of {' and of '.join(free)} may remain: the protocol does not count them")
-    return out + ([f"no {', '.join(never)} ever: they have no budget"] if never else [])
+    return out + ([f"no {', '.join(never).replace('_', ' ')} ever: they have no budget"] if never else [])
 
 
 def widened(model: Model) -> set[str]:
