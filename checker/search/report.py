@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +12,11 @@ from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Row, Table, Verdict, plural
 from checker.search.search import BEST, RANDOM, SWARM, Walked
+from traces.explain.folding import folded
 from zabspec.language.layout.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
-WIDTH = 79
 MODES = {RANDOM: "random walks", SWARM: "random walks with random budgets", BEST: "random walks, best first"}
 FORMAT = 1
 
@@ -156,12 +155,15 @@ class Searched(Answered):
             yield Verdict(p.name, word, at, c.trouble or c.why, c.trace, c.text, p.source, p.statement, p.premise)
 
     def parts(self) -> Sequence[Part]:
-        parts: list[Part] = [textwrap.fill(self.sentence, WIDTH, break_on_hyphens=False)]
+        parts: list[Part] = [folded(self.sentence, others="  ")]
         parts += [v.counterexample.text.rstrip() for v in self.found.values() if v.counterexample.text]
-        parts.append("\n".join(folded(*row) for row in self.figures()))
-        notes = (textwrap.fill(n, WIDTH, subsequent_indent="  ", break_on_hyphens=False) for n in self.notes())
-        parts.append("\n".join(notes))
-        return [*parts, *([Table(self.counts(), title="steps taken", right=1)] if self.walked.steps else [])]
+        notes = "\n".join(folded(note, others="  ") for note in self.notes())
+        return [
+            *parts,
+            Table(self.figures()),
+            notes,
+            *([Table(self.counts(), title="steps taken", right=1)] if self.walked.steps else []),
+        ]
 
     def as_json(self) -> dict[str, Any]:
         w = self.walked
@@ -203,8 +205,3 @@ class Searched(Answered):
                 for name, v in self.found.items()
             ],
         }
-
-
-def folded(name: str, said: str) -> str:
-    """Return a figure with its name in lines of readable length."""
-    return textwrap.fill(f"{name:13}{said}", WIDTH, subsequent_indent=" " * 13, break_on_hyphens=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -181,6 +182,7 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
     assert answer.exit_code == 3
     assert "no violation found, but only some runs were walked" in " ".join(answer.stdout.split())
     assert "holds" not in answer.stdout
+    assert re.search(r"\nsecond opinion  +\d", answer.stdout)  # a name and its value are apart
 
 
 @pytest.mark.parametrize(
