@@ -101,9 +101,9 @@ def words_of(name: str, command: click.Command, given: Mapping[str, Any]) -> lis
         values = value if isinstance(value, list) else [value]
         if isinstance(known[key], click.Argument):
             last += map(str, values)
-        elif getattr(known[key], "is_flag", False):
+        elif getattr(known[key], "is_flag", False) and isinstance(value, bool):
             words += [f"--{key}"] if value else []
-        else:
+        elif value is not None:
             words += [f"--{key}={each}" for each in values]
     return [*words, "--json", *last]
 

@@ -27,6 +27,7 @@ async def asked(folder: Path) -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
         ("explore", SMALL | {"variant": "small-quorum", "keep-going": False, "trace": "run.trace.json"}),
         ("replay", {"trace": "run.trace.json"}),
         ("explore", {"nodes": 0}),
+        ("explore", SMALL | {"keep-going": "false"}),
         ("export", {"trace": "-", "to": "text"}),
         ("docs", {"words": ["deadlock", "final"]}),
         ("nothing", {}),
@@ -39,7 +40,7 @@ async def asked(folder: Path) -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
 
 @pytest.mark.slow(seconds=8)
 def test_commands_are_tools(tmp_path: Path) -> None:
-    tools, (held, unknown, broken, replayed, wrong, missing, docs, nothing) = asyncio.run(asked(tmp_path))
+    tools, (held, unknown, broken, replayed, wrong, text, missing, docs, nothing) = asyncio.run(asked(tmp_path))
     assert {"explore", "check", "audit", "replay", "docs"} <= tools.keys()
     assert not {"mcp", "walk", "completion"} & tools.keys()
     for schema in tools.values():
@@ -55,6 +56,7 @@ def test_commands_are_tools(tmp_path: Path) -> None:
     assert (replayed[0], json.loads(replayed[1])["exit_code"]) == (False, 0)
     assert wrong[0]
     assert "--nodes must be 1" in wrong[1]
+    assert text[0]  # a text is no boolean: it would be taken for one that is true
     assert missing[0]
     assert docs[0] is False
     assert json.loads(docs[1])["sections"]
