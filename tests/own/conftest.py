@@ -9,9 +9,6 @@ import pytest
 
 from checker.commands.init import START
 
-# two-phase commit as `init` wrote it before messages and the state were classes: such files go on working
-EARLIER = Path(__file__).parent / "texts" / "earlier_form.py"
-
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

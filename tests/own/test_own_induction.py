@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.init import START
 from checker.proofs.report.induction import answer_of, as_text
 from checker.proofs.symbolic import pool
 from checker.proofs.symbolic.assumptions import sized
@@ -17,13 +18,12 @@ from checker.proofs.symbolic.pool import Outcome, Question
 from checker.proofs.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
-from tests.own.conftest import EARLIER
 from tests.small_protocols import asked
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model
 
-TEXT = EARLIER.read_text(encoding="utf-8")
+TEXT = START.read_text(encoding="utf-8")
 WHY, VARIANT = "# --- why: an inductive invariant", "# --- with one rule changed"
 ALONE = TEXT[: TEXT.index(WHY)] + TEXT[TEXT.index(VARIANT) :]  # its property, and no clause
 

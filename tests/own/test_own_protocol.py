@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
@@ -21,7 +22,6 @@ from checker.explore.result import Exploration, Limits
 from checker.report.documents import ExplorationReport
 from invariants import Property, binding, properties_of
 from invariants.binding import vacuous
-from tests.own.conftest import EARLIER
 from zabspec.authoring.checks import SIMULATED
 from zabspec.authoring.unused import unused
 from zabspec.language import LanguageError
@@ -30,7 +30,7 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.model import Cluster
 from zabspec.typed import read
 
-TEXT = EARLIER.read_text(encoding="utf-8")
+TEXT = START.read_text(encoding="utf-8")
 NO_LIMIT = Limits(None, None, None, None)
 
 
