@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Annotated, Any, Generic, TypeVar, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
 from zabspec.second.kinds import (
     NOBODY,
@@ -83,8 +83,10 @@ class MessageType(metaclass=_Named):
 class Fields:
     """What the class with the fields is of."""
 
+    names: ClassVar[dict[str, Any]]  # of its module
+
     def __init_subclass__(cls) -> None:
-        setattr(cls, "names", sys._getframe(1).f_globals)  # noqa: B010
+        cls.names = sys._getframe(1).f_globals
 
 
 K, V = TypeVar("K"), TypeVar("V")
