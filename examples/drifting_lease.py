@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, MessageType, Node, Variant, action, broken, declare, lease, only, processes, receives, safety,
-    send, volatile,
+    NOBODY, Each, Fields, MessageType, Node, Variant, action, broken, declare, lease, only, parameter, processes,
+    receives, safety, send, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -36,6 +36,7 @@ class State(Fields):
     holds: Each[Client, bool] = lease("it is served, and nobody else", LENGTH)
     holder_left: Each[Server, int]
     holds_left: Each[Client, int]
+    DRIFT: int = parameter("by how many ticks two clocks differ", 1)
 
 
 def may_ask(s: State, p: Client) -> bool:
@@ -90,7 +91,6 @@ def from_now(s: State, p: Client) -> None:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    budgets={"drift": 1},
     drift="drift",
     variants=[Variant("late", "a lease counts from when it is granted", {"begin": from_now})],
 )

@@ -13,8 +13,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, MessageType, Node, Range, Variant, action, any_of, declare, ghost, observation, progress,
-    receives, safety, send, stored,
+    NOBODY, Each, Fields, MessageType, Node, Range, Variant, action, any_of, declare, ghost, observation, parameter,
+    progress, receives, safety, send, stored,
 )  # fmt: skip
 
 Told = Annotated[int, Range(0, lambda size: size.fanout)]
@@ -35,7 +35,7 @@ class State(Fields):
     uncalled: Each[Node, set[Node]] = stored("whom it has not called in this round")
     origin: Node = ghost("who began")
     learned: set[Node] = ghost("who has learned the rumor")
-    FANOUT: int
+    FANOUT: int = parameter("how often a process tells what it knows", 1)
     rumors_left: int
 
 
@@ -133,7 +133,7 @@ def always_yes(s: State, p: Node) -> bool:
 
 PROTOCOL = declare(
     __name__,
-    budgets={"rumors": 1, "fanout": 1},
+    budgets={"rumors": 1},
     variants=[
         Variant("push-only", "who does not know the rumor does not call", {"wants": only_push}),
         Variant("parrot", "an answer says that the rumor is known", {"answer": always_yes}),

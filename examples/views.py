@@ -12,7 +12,7 @@ from typing import Annotated
 
 from zabcheck.language import (
     Each, Fields, MessageType, Node, Range, Variant, action, any_process, broken, declare, is_quorum, joins, leaves,
-    receives, safety, send, stored, volatile,
+    parameter, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Number = Annotated[int, Range(0, lambda size: size.views, "--views")]
@@ -42,7 +42,7 @@ class State(Fields):
     proposed: Each[Node, set[Node]] = volatile("the next view, as it proposes it")
     agreed: Each[Node, set[Node]] = volatile("who has accepted that")
     members: set[Node]
-    VIEWS: int
+    VIEWS: int = parameter("the largest number of a view", 1)
 
 
 def on_start(s: State, p: Node) -> None:
@@ -142,6 +142,6 @@ def by_the_new(s: State, p: Node) -> bool:
 PROTOCOL = declare(
     __name__,
     members=2,
-    budgets={"views": 1, "retirements": 1},
+    budgets={"retirements": 1},
     variants=[Variant("by-the-new", "a majority of the new view is enough", {"enough": by_the_new})],
 )

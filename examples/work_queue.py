@@ -15,7 +15,8 @@ from typing import Annotated, NewType
 
 from zabcheck.language import (
     NOBODY, Each, Fields, MessageType, Node, OneOf, Range, SetOf, Variant, action, any_of, broken, choose, declare,
-    environment, environment_step, ghost, observation, only, processes, progress, receives, safety, send, stored,
+    environment, environment_step, ghost, observation, only, parameter, processes, progress, receives, safety, send,
+    stored,
 )  # fmt: skip
 
 Worker = NewType("Worker", Node)
@@ -65,7 +66,7 @@ class State(Fields):
     latest: Each[Store, Each[Job, Number]] = stored("the number of the result that it has")
     completed: Each[Job, Number] = ghost("under which lease a job was completed")
     effective: Each[Job, Number] = ghost("and whose result is kept")
-    JOBS: int
+    JOBS: int = parameter("how many jobs there are", 1)
     WORKER: int
 
 
@@ -204,7 +205,7 @@ def never(s: State, p: Queue, job: int) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"worker": 2, "queue": 1, "store": 1},
-    budgets={"jobs": 1, "expiries": 1, "deaths": 1},
+    budgets={"expiries": 1, "deaths": 1},
     variants=[
         Variant("unfenced", "the store takes every result", {"fresh": take_all}),
         Variant("lenient", "a job is completed under an earlier lease, too", {"is_current": take_late}),

@@ -31,6 +31,7 @@ from zabspec.authoring.declaration import (
     leaves,
     observation,
     on_disk,
+    parameter,
     progress,
     receives,
     safety,
@@ -92,8 +93,8 @@ __all__ = [
     "clock", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
     "environment", "environment_step", "establish", "final", "fires", "force", "forget", "ghost", "initial",
     "invariant", "is_a", "is_down", "is_quorum", "joins", "lease", "leaves", "observation", "on_disk", "only",
-    "processes", "progress", "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader", "shared",
-    "step", "stored", "timer", "volatile",
+    "parameter", "processes", "progress", "receives", "revise", "safety", "send", "send_to_follower", "send_to_leader",
+    "shared", "step", "stored", "timer", "volatile",
 ]  # fmt: skip
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from zabspec.starts import named_start
 from zabspec.typed import hints_of, object_type
 from zabspec.worlds.steps import BUDGETS
 
-USUAL = {"promises": True, "passes": False, "quorums": "", "roles": ""}  # written only where they differ
+# Written only where they differ:
+USUAL = {"promises": True, "passes": False, "quorums": "", "parameters": "", "roles": ""}
 UNSET = cast(int, None)  # a number that was not given: a `Configuration` has a value for it
 
 
@@ -48,9 +49,9 @@ class Parameters:
         passes: whether it also keeps the passes that processes gave up (`zabspec/passes.py`); written only if it does.
         max_epoch: the largest epoch; 0: derived from the budgets.
         channel: the capacity of channels; 0: derived from the protocol.
-        budgets: the sizes of the roles that the protocol declares, then its own budgets, in its order, as NAME=N
-            between commas.
-        roles: of these the roles; empty, and not written, if all processes are alike. It follows from `budgets`.
+        budgets: the budgets that the protocol declares beside the world's, in its order, as NAME=N between commas.
+        parameters: the sizes of its roles, then its parameters, likewise; empty, and not written, if there are none.
+        roles: of these the roles; empty, and not written, if all processes are alike. It follows from `parameters`.
         start: the state that runs begin in, of those that the protocol declares; empty for the first. `NAME:N` is the
             N-th way to begin in it, of a start that chooses.
         quorums: the quorum system (`zabspec/quorums.py`), in one line: server k of it is process k - 1; empty, and not
@@ -78,6 +79,7 @@ class Parameters:
     max_epoch: int = 0
     channel: int = 0
     budgets: str = ""
+    parameters: str = ""
     roles: str = ""
     start: str = ""
     quorums: str = ""
@@ -90,9 +92,9 @@ class Parameters:
 
     @cached_property
     def budget(self) -> Mapping[str, int]:
-        """Return the amount of every budget, including the protocol's own."""
+        """Return the amount of every budget, including the protocol's own, and of its roles and parameters."""
         out = {name: int(getattr(self, name)) for name in BUDGETS}
-        return out | amounts_in(self.budgets)
+        return out | amounts_in(self.parameters) | amounts_in(self.budgets)
 
     @property
     def faults(self) -> int:

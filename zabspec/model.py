@@ -77,11 +77,11 @@ class Configuration(Parameters):
 
     def _settle_roles(self, found: Protocol) -> None:
         """Derive the sizes of roles, and what follows from them, so that they agree."""
-        amounts = found.own_budgets(self.budgets or self.roles)
-        roles = found.roles(amounts)
+        object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
+        object.__setattr__(self, "parameters", found.own_parameters(self.parameters or self.roles))
+        roles = found.roles(self.parameters)
         if self.roles not in ("", roles):
-            raise ConfigError(f"by the budgets the roles are {roles or 'none'}, but {self.roles} are given")
-        object.__setattr__(self, "budgets", amounts)
+            raise ConfigError(f"by the parameters the roles are {roles or 'none'}, but {self.roles} are given")
         object.__setattr__(self, "roles", roles)
         if not roles:
             return

@@ -223,7 +223,10 @@ def refuse_repeats(command: click.Command, ctx: click.Context, args: list[str]) 
 
 
 def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
-    """Return a command's words with flags for budgets that a user protocol declares rewritten to `--budget NAME=N`."""
+    """Return a command's words with flags for what a user protocol declares rewritten to `--budget NAME=N`.
+
+    Those for its roles and parameters become `--parameter NAME=N`.
+    """
     known = {flag for p in command.params for flag in p.opts}
     words = [part for word in args for part in ([word] if not word.startswith("--") else word.split("=", 1))]
     places = [k for k, word in enumerate(words[:-1]) if word == "--protocol"]
@@ -235,7 +238,8 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     protocol = words[places[0] + 1]
     if not is_elsewhere(protocol) and protocol not in NAMES:
         return list(args)
-    own = {f"--{name.replace('_', '-')}": name for name in PROTOCOLS[protocol].amounts}
+    found = PROTOCOLS[protocol]
+    own = {f"--{name.replace('_', '-')}": name for name in found.amounts}
     out: list[str] = []
     ahead = list(args)
     while ahead:
@@ -246,8 +250,9 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
         if not is_said and not ahead:
             raise click.UsageError(f"Option '{flag}' requires an argument.")
         amount = f"{own[flag]}={value if is_said else ahead.pop(0)}"
-        PROTOCOLS[protocol].own_budgets(amount)
-        out += ["--budget", amount]
+        of_model = own[flag] in found.parameters
+        (found.own_parameters if of_model else found.own_budgets)(amount)
+        out += ["--parameter" if of_model else "--budget", amount]
     return out
 
 

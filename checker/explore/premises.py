@@ -68,6 +68,7 @@ BOUNDS = (
     "partitions",
     "drops",
     "duplicates",
+    "parameters",
     "budgets",
     "max_epoch",
     "quorums",

@@ -54,7 +54,7 @@ def why_not_compared(model: Model) -> str:
     protocol, c = model.protocol, model.configuration
     for is_so, why in (
         (not protocol.declared.bounded_by_world, "it declares its own budgets (budgets, and not bounded_by_world)"),
-        (bool(c.budgets), "it has budgets of its own (budgets)"),
+        (bool(c.budgets or c.parameters), "it has budgets or parameters of its own (budgets, parameters)"),
         (bool(protocol.actions), "processes take internal steps (@action)"),
         (any(f.role is Role.SHARED for f in model.parts.fields), "processes share a field (shared)"),
         (bool(protocol.changes), "the environment takes steps (@environment_step)"),

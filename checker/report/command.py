@@ -17,7 +17,11 @@ def command_words(request: Mapping[str, Any] | None) -> list[str] | None:
     if request is None or request.get("quorums"):
         return None
     model = {name: value for name, value in request.items() if name in MODEL}
-    own = [f"--budget {quote(f'{name}={n}')}" for name, n in model.pop("budgets", {}).items()]
+    own = [
+        f"--{flag} {quote(f'{name}={n}')}"
+        for flag, key in (("parameter", "parameters"), ("budget", "budgets"))
+        for name, n in model.pop(key, {}).items()
+    ]
     return [*(f"--{name.replace('_', '-')} {quote(str(value))}" for name, value in model.items()), *own]
 
 

@@ -257,7 +257,7 @@ class Simulated(Answered):
     def rows(self) -> list[Row]:
         """Return the processes of the cluster, one in a row."""
         if not self.protocol.declared.replicas:
-            roles = roles_of(self.protocol.roles(self.run.budgets))
+            roles = roles_of(self.protocol.roles(self.run.parameters))
             with named_by(roles):
                 return [
                     (
@@ -432,7 +432,7 @@ def reason(judged: Judged, run: Run, v: Verdict) -> str:
     """Return the explanation of a property's violation, at the moment when it occurred."""
     judged.begin(run)
     judged.judge_until(v.broken_at + 1, 0)
-    with named_by(roles_of(PROTOCOLS[run.protocol].roles(run.budgets))):
+    with named_by(roles_of(PROTOCOLS[run.protocol].roles(run.parameters))):
         said = with_names(judged.why(judged.properties.index(v.of)))
     return said or "The violation ended within the tick; --trace saves the run up to it."
 

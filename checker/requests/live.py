@@ -42,7 +42,7 @@ class LiveRequest(BoundedRequest):
     mode: ClassVar[str | Option] = Option(
         "Check liveness: once faults stop, does any process starve? (docs/explanation/liveness.md)", flag="live"
     )
-    shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", "budgets")
+    shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", "parameters", "budgets")
 
     progress_properties: Annotated[
         Names,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
+from functools import partial
 from os import PathLike, fspath
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,6 +14,7 @@ from msgspec import Meta
 from checker.errors import NoVerdict, RequestError
 from checker.requests.quorum_system import quorums_given
 from checker.requests.request import File, Names, Option, Request, flag
+from zabspec.configuration import amounts_in
 from zabspec.roles import MOST_PROCESSES
 from zabspec.typed import near
 from zabspec.worlds.steps import BUDGETS
@@ -29,7 +31,7 @@ else:
 # The fields of a configuration that a trace shares with the request that it answers: a run of `live` may give up once
 # more, which costs a timeout, and what a run of the simulator spends is counted.
 SIZES = ("protocol", "variant", "nodes", "network", "start", "quorums")
-BOUNDS = (*SIZES, "txns", "budgets", *BUDGETS, "max_epoch", "channel")
+BOUNDS = (*SIZES, "txns", "parameters", "budgets", *BUDGETS, "max_epoch", "channel")
 PROTOCOL_HELP = "zab, ladis, db19, zookeeper, or a user protocol: a file (protocol.py) or a module (package.module)."
 Amount = Annotated[int, Meta(ge=0, le=15)]
 Transactions = Annotated[int, Meta(ge=0, le=7)]
@@ -59,7 +61,12 @@ def protocol_given(protocol: AnyProtocol) -> str:
     return str(file)
 
 
-def budgets_given(given: Any) -> dict[str, Any]:
+def amounts_text(amounts: Mapping[str, int]) -> str:
+    """Return amounts as a configuration has them."""
+    return ",".join(f"{name}={n}" for name, n in amounts.items())
+
+
+def budgets_given(given: Any, option: str = "--budget") -> dict[str, Any]:
     """Return budgets by name, from a mapping or words of the form `NAME=N`.
 
     Raises:
@@ -68,14 +75,14 @@ def budgets_given(given: Any) -> dict[str, Any]:
     if isinstance(given, Mapping):
         return dict(given)
     if not isinstance(given, Iterable):
-        raise RequestError(f"--budget must be NAME=N, not {given!r:.60}")
+        raise RequestError(f"{option} must be NAME=N, not {given!r:.60}")
     out: dict[str, int] = {}
     for word in (part for each in given for part in str(each).split(",") if part):
         name, _, number = word.partition("=")
         if not (number.isascii() and number.isdigit() and len(number) < 10):
-            raise RequestError(f"--budget must be NAME=N, not {word!r:.60}")
+            raise RequestError(f"{option} must be NAME=N, not {word!r:.60}")
         if name.strip() in out:
-            raise RequestError(f"--budget {name.strip()} is given twice")
+            raise RequestError(f"{option} {name.strip()} is given twice")
         out[name.strip()] = int(number)
     return out
 
@@ -105,6 +112,16 @@ OwnBudgets = Annotated[
         metavar="NAME=N",
         complete="budgets",
         reads=budgets_given,
+    ),
+]
+OwnParameters = Annotated[
+    Mapping[str, int],
+    Option(
+        "Set a parameter, or the size of a role, that the protocol declares; --NAME N does the same (repeatable).",
+        flag="parameter",
+        metavar="NAME=N",
+        complete="parameters",
+        reads=partial(budgets_given, option="--parameter"),
     ),
 ]
 Start = Annotated[
@@ -163,6 +180,7 @@ class ModelRequest(Request):
     power_losses: Annotated[Amount | None, Option(BUDGETS["power_losses"].help())] = None
     outages: Annotated[Amount | None, Option(BUDGETS["outages"].help())] = None
     heartbeats: Annotated[Amount | None, Option(BUDGETS["heartbeats"].help())] = None
+    parameters: OwnParameters = field(default_factory=dict)
     budgets: OwnBudgets = field(default_factory=dict)
     start: Start = ""
     quorums: Quorums = ""
@@ -183,12 +201,11 @@ class ModelRequest(Request):
     def of(cls, c: Configuration) -> ModelRequest:
         """Return the request for a configuration, whose release and repairs are in its variant."""
         protocol = protocol_named(c.protocol)
-        own = dict(each.split("=") for each in c.budgets.split(",") if each)
-        amounts = {name: getattr(c, name) for name in protocol.world.budgets} | {k: int(n) for k, n in own.items()}
+        amounts = {name: getattr(c, name) for name in protocol.world.budgets} | amounts_in(c.budgets)
         return ModelRequest(
             c.protocol, c.variant, nodes=c.nodes, txns=c.txns if protocol.transactions else None, budgets=amounts,
-            network=c.network, start=c.start, quorums=c.quorums, max_epoch=c.max_epoch or None,
-            channel=c.channel or None,
+            parameters=amounts_in(c.parameters), network=c.network, start=c.start, quorums=c.quorums,
+            max_epoch=c.max_epoch or None, channel=c.channel or None,
         )  # fmt: skip
 
     @property
@@ -229,7 +246,6 @@ class ModelRequest(Request):
         self.refuse_variants(protocol)
         variant = self.variant
         ours: dict[str, Any] = {name: n for name, n in self.amounts.items() if name in BUDGETS}
-        own = ",".join(f"{name}={n}" for name, n in self.budgets.items() if name not in BUDGETS)
         variant = protocol.with_settings(variant, self.release)
         return Configuration(
             protocol=self.name,
@@ -240,7 +256,8 @@ class ModelRequest(Request):
             literal=literal,
             max_epoch=self.max_epoch or 0,
             channel=self.channel or 0,
-            budgets=own,
+            budgets=amounts_text(self.budgets),
+            parameters=amounts_text(self.parameters),
             start=self.start,
             quorums=fspath(self.quorums),
             promises=promises,

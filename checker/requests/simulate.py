@@ -16,11 +16,13 @@ from checker.requests.model import (
     Network,
     Nodes,
     OwnBudgets,
+    OwnParameters,
     ProtocolName,
     Quorums,
     Repair,
     Start,
     Variant,
+    amounts_text,
     protocol_named,
 )
 from checker.requests.request import File, Option, Request, Words, function, names_in
@@ -76,6 +78,7 @@ class Simulate(Request):
     network: Network = ""
     start: Start = ""
     quorums: Quorums = ""
+    parameters: OwnParameters = field(default_factory=dict)
     budgets: OwnBudgets = field(default_factory=dict)
     oracle: Annotated[
         str, Option("With zab: `lab`, the lab's election; otherwise the seed chooses leaders.", metavar="NAME")
@@ -142,9 +145,8 @@ class Simulate(Request):
 
         protocol = protocol_named(self.name)
         quorums, nodes = system_for(fspath(self.quorums), self.nodes)
-        amounts = ",".join(f"{name}={n}" for name, n in self.budgets.items())
         if protocol.declared.roles:
-            roles = roles_of(protocol.roles(protocol.own_budgets(amounts)))
+            roles = roles_of(protocol.roles(protocol.own_parameters(amounts_text(self.parameters))))
             nodes = roles.nodes if nodes is None and roles else nodes
         nodes = protocol.nodes if nodes is None else nodes
         if self.proposals is not None and not protocol.transactions:
@@ -164,7 +166,8 @@ class Simulate(Request):
             variant=protocol.combined(protocol.with_settings(self.variant), self.repair),
             network=self.network,
             oracle=self.oracle,
-            budgets=amounts,
+            budgets=amounts_text(self.budgets),
+            parameters=amounts_text(self.parameters),
             start=self.start,
             quorums=quorums,
             **delay,

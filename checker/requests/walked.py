@@ -73,6 +73,8 @@ class WalkRequest(Request):
         for name, value in self.model.as_json().items():
             if name == "budgets":
                 out |= {k if k in BUDGETS else f"budget.{k}": str(n) for k, n in sorted(value.items())}
+            elif name == "parameters":
+                out |= {f"parameter.{k}": str(n) for k, n in sorted(value.items())}
             elif name not in ("protocol", "kind"):
                 out[name] = str(value)
         if self.properties:
@@ -109,6 +111,7 @@ def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest
     model: dict[str, Any] = {"protocol": protocol}
     more: dict[str, Any] = {}
     budgets: dict[str, int] = {}
+    parameters: dict[str, int] = {}
     for name, value in options.items():
         own = name.removeprefix("budget.")
         if name in texts:
@@ -117,13 +120,15 @@ def request_of_address(protocol: str, options: Mapping[str, str]) -> WalkRequest
             model[name] = number(name, value)
         elif name in BUDGETS or own != name:
             budgets[own] = number(name, value)
+        elif name.startswith("parameter."):
+            parameters[name.removeprefix("parameter.")] = number(name, value)
         elif name == "properties":
             more[name] = tuple(value.split(","))
         elif name in SWITCHES and value in ("0", "1"):
             more[name] = value == "1"
         else:
             raise RequestError(f"an address has no {name[:40]}={value[:40]}")
-    return WalkRequest(ModelRequest(**model, budgets=budgets), **more)
+    return WalkRequest(ModelRequest(**model, budgets=budgets, parameters=parameters), **more)
 
 
 def number(name: str, value: str) -> int:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, MessageType, Node, action, broken, declare, lease, only, processes, receives, safety, send,
-    volatile,
+    NOBODY, Each, Fields, MessageType, Node, action, broken, declare, lease, only, parameter, processes, receives,
+    safety, send, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
@@ -29,6 +29,7 @@ class State(Fields):
     holds: Each[Client, bool] = lease("it is served, and nobody else", LENGTH)
     holder_left: Each[Server, int]
     holds_left: Each[Client, int]
+    DRIFT: int = parameter("by how many ticks two clocks differ", 1)
 
 
 def may_ask(s: State, p: Client) -> bool:
@@ -81,6 +82,5 @@ def one_holder(s: State) -> bool:
 PROTOCOL = declare(
     __name__,
     roles={"client": 2, "server": 1},
-    budgets={"drift": 1},
     drift="drift",
 )

@@ -26,12 +26,15 @@ TEXT = (
 
 from __future__ import annotations
 
-from zabcheck.language import NOBODY, Each, Fields, Node, action, clock, declare, is_down, lease, progress, safety
+from zabcheck.language import (
+    NOBODY, Each, Fields, Node, action, clock, declare, is_down, lease, parameter, progress, safety,
+)  # fmt: skip
 
 
 class State(Fields):
     wait: Each[Node, int] = clock("before it begins again", 3, kept=True)
     own: Each[Node, Node] = lease("what it has", 2, kept=True)
+    SKEW: int = parameter("by how many ticks clocks differ", 1)
 
 
 def may_begin(s: State, p: Node) -> bool:
@@ -54,7 +57,7 @@ def has(s: State, p: Node) -> bool:
 '''
     + some("owned", "s.own[p] == p", "It has something.")
     + never("claim", "CLAIM", "What is asked.", "owned")
-    + """PROTOCOL = declare(__name__, budgets={"crashes": 1, "skew": 1}, nodes=2, drift="skew")
+    + """PROTOCOL = declare(__name__, budgets={"crashes": 1}, nodes=2, drift="skew")
 """
 )
 NOT_DONE = "is_down(s, p) and s.wait[p] == 1 and s.own[p] == NOBODY"
@@ -84,7 +87,7 @@ def test_a_tick_is_that_of_the_second_semantics(drift: int, tmp_path: Path) -> N
     budgets = {"crashes": 1, "skew": drift}
     asked = {"protocol": path, "nodes": 2, "network": "datagrams", "budgets": budgets, "properties": []}
     states = explore(asked)["states"]
-    levels, complete = counted(path, budgets=f"skew={drift}")
+    levels, complete = counted(path, parameters=f"skew={drift}")
     assert complete
     assert sum(levels) == len(states)
     question = Question(asked)
@@ -145,7 +148,7 @@ def test_who_is_down_counts_on_and_is_replayed(tmp_path: Path, monkeypatch: pyte
 
 def test_what_runs_out_runs_out_sooner_or_later(tmp_path: Path) -> None:
     """Also of a process that is down for good: its clock is fair. What is never ended is waited for in vain."""
-    said = ["--live", "--protocol", written(tmp_path), "--budget", "skew=1", "--crashes", "1"]
+    said = ["--live", "--protocol", written(tmp_path), "--skew", "1", "--crashes", "1"]
     held = CliRunner().invoke(main, said)
     assert held.exit_code == 0, held.output
     assert "clock-ticks" in held.stdout
@@ -161,7 +164,7 @@ def test_a_command_without_budgets_refuses_the_flag_that_was_given(tmp_path: Pat
 
 def test_clocks_may_not_differ_by_more_than_is_kept(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="--skew 16: clocks differ by at most 15 ticks"):
-        _ = Model(Configuration(written(tmp_path), budgets="skew=16")).parts
+        _ = Model(Configuration(written(tmp_path), parameters="skew=16")).parts
 
 
 def test_drift_without_a_clock_is_refused(tmp_path: Path) -> None:

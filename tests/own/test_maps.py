@@ -99,7 +99,9 @@ def test_a_timer_is_an_action_that_disarms_it(tmp_path: Path) -> None:
     levels = []
     for name, text in (("fenced.py", FENCED), ("by_hand.py", by_hand)):
         (tmp_path / name).write_text(text)
-        asked = Configuration(str(tmp_path / name), budgets="client=2,server=1,store=1,acquires=2,expiries=1,writes=1")
+        asked = Configuration(
+            str(tmp_path / name), parameters="client=2,server=1,store=1", budgets="acquires=2,expiries=1,writes=1"
+        )
         found = Interpreter(Model(asked), (), True, every_step=True).run(Limits(), False)
         assert found.complete
         levels.append((found.levels, found.raw_levels))

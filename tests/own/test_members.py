@@ -175,7 +175,7 @@ WRONG = {  # what is replaced of the text between the protocol and its world, by
 @pytest.mark.parametrize("what", WRONG)
 def test_other_members_have_other_states(what: str, group: str, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = WRONG[what]
-    model = Model(Configuration(group, crashes=1, budgets="asks=1,joins=1,client=1,server=3"))
+    model = Model(Configuration(group, crashes=1, parameters="client=1,server=3", budgets="asks=1,joins=1"))
     right = Interpreter(model, (), False, every_step=True).run(Limits(depth=5), False).levels
     made, seen = glue.world_text, []
 
@@ -185,7 +185,7 @@ def test_other_members_have_other_states(what: str, group: str, monkeypatch: pyt
         return text.replace(old, new)
 
     monkeypatch.setattr("zabspec.authoring.reading.world_text", wrong)
-    model = Model(Configuration(group, crashes=1, budgets="asks=1,joins=1,client=1,server=3"))
+    model = Model(Configuration(group, crashes=1, parameters="client=1,server=3", budgets="asks=1,joins=1"))
     found = Interpreter(model, (), False, every_step=True).run(Limits(depth=5), False)
     assert found.levels != right or found.error
     assert all(seen)
@@ -211,7 +211,7 @@ def test_fair_runs_go_on_without_another_joining(tmp_path: Path) -> None:
     text = ROLES.replace("CLAIM", "False").replace("def is_free(", waits)
     asked_for = ["--live", "--protocol", written(tmp_path, text), "--crashes", "0"]
     assert CliRunner().invoke(main, asked_for).exit_code == 1
-    written(tmp_path, text, ('@joins(budget="joins")', "@joins(fair=True)"))
+    written(tmp_path, text, ('@joins(budget="joins")', "@joins(fair=True)"), (', "joins": 1', ""))
     assert CliRunner().invoke(main, asked_for).exit_code == 0
 
 

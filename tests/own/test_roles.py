@@ -173,10 +173,10 @@ def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None
 
 SIZES = [
     ({"nodes": 5}, "--nodes is not for"),
-    ({"budgets": "client=19"}, "--client 19 and --server 2 are 21 processes: a model has at most 20"),
-    ({"budgets": "client=0"}, "--client must be 1 to 20, not 0"),
+    ({"parameters": "client=19"}, "--client 19 and --server 2 are 21 processes: a model has at most 20"),
+    ({"parameters": "client=0"}, "--client must be 1 to 20, not 0"),
     ({"quorums": "weights 1,1,1,1"}, "--quorums is not for"),
-    ({"budgets": "client=3", "roles": "client=2,server=2"}, "by the budgets the roles are client=3,server=2"),
+    ({"parameters": "client=3", "roles": "client=2,server=2"}, "by the parameters the roles are client=3,server=2"),
 ]
 
 
@@ -188,7 +188,7 @@ def test_sizes_that_there_cannot_be_are_refused(tmp_path: Path, given: dict[str,
 
 
 def test_sizes_of_roles_are_part_of_the_question(tmp_path: Path) -> None:
-    c = Configuration(written(tmp_path), budgets="server=3")
+    c = Configuration(written(tmp_path), parameters="server=3")
     assert (c.nodes, c.roles, c.renamings) == (5, "client=2,server=3", 12)
     assert c == Configuration(c.protocol, roles="client=2,server=3") == Configuration(**c.as_dict())
     assert Configuration("zab").roles == ""
@@ -217,8 +217,8 @@ def test_a_simulated_run_has_the_roles_of_its_sizes(tmp_path: Path) -> None:
     path = written(tmp_path)
     with pytest.raises(ConfigError, match=r"the roles of .* are client=2,server=2"):
         Run(1, 5, protocol=path)
-    run = Run(1, 5, rounds=60, protocol=path, budgets="client=3")
-    assert run.budgets.startswith("client=3,server=2,")
+    run = Run(1, 5, rounds=60, protocol=path, parameters="client=3")
+    assert run.parameters == "client=3,server=2"
     assert play(run, "interpret").state.CLIENT == 3
     shown = CliRunner().invoke(
         main, ["simulate", "--protocol", path, "--client", "1", "--engine", "interpret", "--show"]

@@ -63,6 +63,7 @@ def table_of_run(run: Run, number: int = 0) -> pa.Table:
     said = {"protocol": run.protocol, "text": run.text, "nodes": run.nodes, "budgets": run.budgets}
     said |= {"variant": run.variant, "network": run.network, "table": run.table_budget}
     said |= {"quorums": run.quorums} if run.quorums else {}
+    said |= {"parameters": run.parameters} if run.parameters else {}
     return table_of(rows, said, number)
 
 
@@ -81,6 +82,7 @@ def table_of_trace(trace: Trace) -> pa.Table:
     spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
     said |= {"variant": c.variant, "network": c.network, "table": spent}
     said |= {"quorums": c.quorums} if c.quorums else {}
+    said |= {"parameters": c.parameters} if c.parameters else {}
     return table_of(rows, said)
 
 
@@ -153,7 +155,8 @@ def source_of(path: Place, protocol: str = "") -> Source | None:
         budgets: dict[str, Any] = {str(name): int(n) for name, n in said["table"].items()}
         c = Configuration(
             where, str(said["variant"]), nodes=int(said["nodes"]), network=str(said["network"]),
-            budgets=str(said["budgets"]), quorums=str(said.get("quorums", "")), **budgets,
+            budgets=str(said["budgets"]), parameters=str(said.get("parameters", "")),
+            quorums=str(said.get("quorums", "")), **budgets,
         )  # fmt: skip
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
         if isinstance(problem, RequestError):

@@ -67,6 +67,7 @@ def configuration_text(c: Configuration) -> str:
     for budget in BUDGETS:
         if getattr(c, budget):
             parts.append(f"{budget} {getattr(c, budget)}")
+    parts += [part.replace("=", " ") for part in c.parameters.split(",") if part]
     parts += [part.replace("=", " ") for part in c.budgets.split(",") if part and not part.endswith("=0")]
     parts.append(f"network {c.network}")
     parts += [f"quorums {c.quorums}"] if c.quorums else []

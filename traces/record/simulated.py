@@ -145,11 +145,12 @@ def measured(run: Run, until: int) -> tuple[Configuration, set[Key]]:
     protocol = PROTOCOLS[run.protocol]
 
     def sized(**more: Any) -> Configuration:
-        given: dict[str, Any] = {"budgets": run.budgets, **({"txns": txns} if protocol.transactions else {}), **more}
+        given = {**({"txns": txns} if protocol.transactions else {}), **more}
         try:
             return Configuration(
-                run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums, **given
-            )
+                run.protocol, run.variant, run.nodes, network=run.network, start=run.start, quorums=run.quorums,
+                budgets=run.budgets, parameters=run.parameters, **given,
+            )  # fmt: skip
         except ConfigError as error:
             raise TooLarge(f"the run is larger than every configuration: {error}") from None
 

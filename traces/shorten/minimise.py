@@ -21,6 +21,7 @@ from traces.record.fair import NotFair, hold_fair
 from traces.record.lasso import Lasso
 from traces.record.runner import build_trace, failing_trace
 from traces.record.trace import StepWord, Trace, TraceError
+from zabspec.configuration import amounts_in
 from zabspec.errors import RequestError
 from zabspec.language.layout.kinds import Bool, Int, Kind, MessageUnion, NodeId, Record, Seq, SetOf
 from zabspec.language.python.reference import ERRORS, MessageView, RangeError, RecordValue, StateView, read, write
@@ -450,8 +451,7 @@ def _smaller(world: World, deeds: list[Deed]) -> Iterator[tuple[World, list[Deed
     less: dict[str, Any] = {name: min(getattr(c, name), used[name]) for name in BUDGETS}
     if model.protocol.transactions:
         less["txns"] = max(1, sum(d.kind == ABCAST for d in deeds))
-    roles = model.protocol.declared.roles
-    own = {name: n if name in roles else min(n, used[name]) for name, n in c.budget.items() if name not in BUDGETS}
+    own = {name: min(n, used[name]) for name, n in amounts_in(c.budgets).items()}
     tight = replace(fixed, **less, budgets=",".join(f"{name}={n}" for name, n in own.items()))
     if tight != c:
         yield from _in(tight, world, deeds)

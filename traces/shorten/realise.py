@@ -37,7 +37,7 @@ class Wanted:
 
     Attributes:
         property_name: the property to violate.
-        protocol, variant, nodes, network, budgets, start, quorums: the configuration of a run.
+        protocol, variant, nodes, network, budgets, parameters, start, quorums: the configuration of a run.
         faults: the kinds of fault that a run may have; all for this project's own protocols.
     """
 
@@ -47,6 +47,7 @@ class Wanted:
     nodes: int
     network: str
     budgets: str = ""
+    parameters: str = ""
     start: str = ""
     faults: frozenset[str] = frozenset(FAULTS)
     quorums: str = ""
@@ -68,9 +69,15 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
     budget need not survive a crash.
     """
     found = PROTOCOLS[c.protocol]
+
+    def wanted(network: str, faults: frozenset[str]) -> Wanted:
+        return Wanted(
+            property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.parameters, c.start, faults, c.quorums
+        )
+
     if found.declared.bounded_by_world:
         network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
-        return Wanted(property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.start, quorums=c.quorums)
+        return wanted(network, frozenset(FAULTS))
     lossy = "lose" in found.world.lacks or c.losses + c.partitions > 0  # what a cut costs, where it costs something
     costs = {
         "crash": c.crashes,
@@ -81,9 +88,7 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
         "heal": lossy,
     }
     faults = frozenset(kind for kind, left in costs.items() if left) - found.world.lacks
-    return Wanted(
-        property_name, c.protocol, c.variant, c.nodes, c.network, c.budgets, c.start, faults, quorums=c.quorums
-    )
+    return wanted(c.network, faults)
 
 
 def attempt(wanted: Wanted, number: int) -> Run:
@@ -101,6 +106,7 @@ def attempt(wanted: Wanted, number: int) -> Run:
         variant=wanted.variant,
         network=wanted.network,
         budgets=wanted.budgets,
+        parameters=wanted.parameters,
         start=wanted.start,
         quorums=wanted.quorums,
     )
@@ -255,6 +261,7 @@ def command_line(run: Run) -> str:
         words.append(f"--start {shlex.quote(run.start)}")
     if run.quorums:
         words.append(f"--quorums {shlex.quote(run.quorums)}")
+    words += [f"--parameter {part}" for part in run.parameters.split(",") if part]
     words += [f"--budget {budget}" for budget in run.budgets.split(",") if budget]
     words.append(f"--seed {run.seed} --nodes {run.nodes} --rounds {run.rounds}")
     if PROTOCOLS[run.protocol].transactions:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, cast, get_args, get_origin
 
-from zabspec.authoring.declaration import MOST_TICKS, AtMost, ConfigError, Held, OneOf, Size
+from zabspec.authoring.declaration import MOST_TICKS, AtMost, ConfigError, Held, OneOf, Parameter, Size
 from zabspec.language.layout.kinds import Bool, Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.layout.schema import NODE, Field, Role
 from zabspec.language.python.lang import Each, Fields, History, MessageName, Node, RecordName, SeqOf, Txn
@@ -158,6 +158,10 @@ class Annotations:
                 if name.startswith("__") or name in seen:
                     continue
                 seen.add(name)
+                if isinstance(given, Parameter):
+                    if not name.isupper():
+                        raise Misdeclared(("field", name), f"{name} is read as a constant: call it {name.upper()}")
+                    continue
                 what = ("field", name)
                 if not isinstance(given, Held) or name not in said:
                     one = f'`{name}: Each[Node, bool] = stored("what it is")`'

@@ -50,7 +50,7 @@ CONSTANTS = frozenset(
     }
 )
 SIMULATED = "sim_"  # how the names of fields of a simulated run begin, beside the protocol's
-OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # beside budgets, that ranges follow from
+OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # that ranges follow from, too
 TWICE = "it is declared twice"
 MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
@@ -122,7 +122,7 @@ def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> 
         if (type(now.get(known)), now.get(known)) != (type(value), value):
             said = f"{known} was {value} when the file was read, and is {now.get(known)} now"
             raise misdeclared(
-                name, ("constant", known), f"{said}: a value that depends on a size must be a field or a budget"
+                name, ("constant", known), f"{said}: a value that depends on a size must be a field or a parameter"
             )
 
 
@@ -191,20 +191,20 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
                 raise ProtocolError(f"{place.text}: {said}", place)
 
 
-# --- budgets, fields and messages -----------------------------------------------------------------
+# --- amounts, fields and messages -----------------------------------------------------------------
 
 
-def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
-    """Check the budgets that a protocol declares.
+def check_amounts(name: str, declared: Declaration, worlds: Iterable[str]) -> None:
+    """Check the budgets and parameters that a protocol declares.
 
     Raises:
-        ProtocolError: a budget's name or amount is invalid.
+        ProtocolError: the name or amount of one is invalid.
     """
     for what in ("nodes", "unforced"):
         if not is_number(given := getattr(declared, what)):
             raise misdeclared(name, ("argument", what), f"{what} is an integer, not {described(given)}")
     there = set(worlds)
-    for budget, amount in declared.budgets.items():
+    for budget in declared.budgets:
         at = ("budget", budget)
         if not isinstance(budget, str) or not budget.isidentifier() or budget != budget.lower():
             raise misdeclared(name, at, f"a budget is called by one word in small letters, not {budget!r}")
@@ -214,9 +214,15 @@ def check_budgets(name: str, declared: Declaration, worlds: Iterable[str]) -> No
         if budget in BUDGETS and budget not in there:
             said = f"the world of this protocol has no {budget}: rename the budget"
             raise misdeclared(name, at, said)
-        most = MOST_OF_WORLDS if budget in BUDGETS else MOST_OF_BUDGET
-        if not is_number(amount) or not 0 <= amount <= most:
-            raise misdeclared(name, at, f"budget {budget} must be 0 to {most}, not {described(amount)}")
+    for known in {*CONSTANTS, *BUDGETS, *declared.budgets} & declared.parameters.keys():
+        said = f"s.{known.upper()} is a constant already: call parameter {known.upper()} something else"
+        raise misdeclared(name, ("parameter", known), said)
+    for what, amounts in (("budget", declared.budgets), ("parameter", declared.parameters)):
+        for known, amount in amounts.items():
+            most = MOST_OF_WORLDS if known in BUDGETS else MOST_OF_BUDGET
+            if not is_number(amount) or not 0 <= amount <= most:
+                said = f"{what} {known} must be 0 to {most}, not {described(amount)}"
+                raise misdeclared(name, (what, known), said)
 
 
 def check_declared_roles(name: str, declared: Declaration, functions: Mapping[str, FunctionType]) -> None:
@@ -229,7 +235,7 @@ def check_declared_roles(name: str, declared: Declaration, functions: Mapping[st
         at = ("role", role)
         if not isinstance(role, str) or not re.fullmatch(r"[a-z][a-z0-9_]*", role) or keyword.iskeyword(role):
             raise misdeclared(name, at, f"a role is called by one word in small letters, not {role!r}")
-        if role in {*CONSTANTS, *BUDGETS, *declared.budgets} or role in NO_ROLE:
+        if role in {*CONSTANTS, *BUDGETS, *declared.budgets, *declared.parameters} or role in NO_ROLE:
             raise misdeclared(name, at, f"s.{role.upper()} is a constant already: call role {role} something else")
         if not is_number(count) or not 1 <= count <= MOST_PROCESSES:
             raise misdeclared(name, at, f"role {role} has 1 to {MOST_PROCESSES} processes, not {described(count)}")
@@ -389,13 +395,13 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
                 raise misdeclared(name, at, f"{m.name}.{part} is a bag, which only a field of the state can be")
 
 
-def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], budgets: Iterable[str]) -> None:
+def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message], amounts: Iterable[str]) -> None:
     """Check that ranges name only existing options as those that widen them.
 
     Raises:
         ProtocolError: there is no such option.
     """
-    known = {f"--{budget.replace('_', '-')}" for budget in (*budgets, *BUDGETS)} | OTHER_FLAGS
+    known = {f"--{amount.replace('_', '-')}" for amount in (*amounts, *BUDGETS)} | OTHER_FLAGS
     declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
     declared += [(("part", m.name, part), kind) for m in messages for part, kind in m.fields.items()]
     for at, kind in declared:
@@ -403,7 +409,7 @@ def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message],
             widen = getattr(part, "widen", "")
             if widen and widen not in known:
                 said = f"there is no flag {widen} that could widen the range of {'.'.join(at[1:])}"
-                raise misdeclared(name, at, f"{said}: name the flag of a budget that it follows from, or none")
+                raise misdeclared(name, at, f"{said}: name the flag of what it follows from, or none")
 
 
 def own_names(view: type) -> set[str]:

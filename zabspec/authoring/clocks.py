@@ -58,14 +58,11 @@ def check_drift(name: str, declared: Declaration, actions: Iterable[Action]) -> 
         return
     at = ("argument", "drift")
     if isinstance(drift, str):
-        if drift not in declared.budgets:
-            said = f"drift={drift!r} names no budget: declare(..., budgets={{{drift!r}: 1}}) sets its size"
-            raise misdeclared(name, at, said)
-        if any(a.budget == drift for a in actions):
-            said = f"drift={drift!r} is a budget that steps spend: name one that is only for drift"
+        if drift not in declared.parameters:
+            said = f"drift={drift!r} names no parameter of State: {drift.upper()}: int = parameter(..., 1)"
             raise misdeclared(name, at, said)
     elif not is_number(drift) or not 0 <= drift <= MOST_DRIFT:
-        said = f"drift is 0 to {MOST_DRIFT}, the number of ticks by which clocks may differ, or the name of a budget"
+        said = f"drift is 0 to {MOST_DRIFT}, the number of ticks by which clocks may differ, or the name of a parameter"
         raise misdeclared(name, at, f"{said}, not {drift!r}")
     if declared.world == CONNECTIONS:
         raise misdeclared(name, at, "clocks need datagrams: omit drift, or world")

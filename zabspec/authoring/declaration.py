@@ -52,6 +52,7 @@ __all__ = [
     "leaves",
     "observation",
     "on_disk",
+    "parameter",
     "progress",
     "receives",
     "safety",
@@ -100,8 +101,8 @@ class Size:
         epochs: the largest epoch, for a protocol that abcasts.
         log: the maximum length of a history, for such a protocol.
         envelope: the fields that the world adds to every message.
-        budgets: how often each budgeted step may be taken, by the budget's name, and how many processes each role has;
-            `size.crashes` is short for `size.budgets["crashes"]`.
+        budgets: how often each budgeted step may be taken, by the budget's name, what each parameter is, and how many
+            processes each role has; `size.crashes` is short for `size.budgets["crashes"]`.
         variant: the variant; empty for the protocol itself.
         least: the size of the smallest quorum of the model's quorum system; 0 if majorities are counted.
     """
@@ -119,7 +120,7 @@ class Size:
         budgets: Mapping[str, int] = self.__dict__.get("budgets", {})
         if name in budgets:
             return budgets[name]
-        raise AttributeError(f"there is no budget {name!r}; there are {', '.join(budgets) or 'none'}")
+        raise AttributeError(f"there is no budget or parameter {name!r}; there are {', '.join(budgets) or 'none'}")
 
     @property
     def majority(self) -> int:
@@ -261,6 +262,14 @@ class Held:
         raise ProtocolError("a field above has the name of this declaration: rename that field, or declare it last")
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A number that sizes the model: what it is, and how much unless a request gives another."""
+
+    doc: str
+    amount: int
+
+
 def stored(doc: str) -> Any:
     """Declare a field of each process, or of each of a role, that survives a crash.
 
@@ -344,6 +353,19 @@ def shared(doc: str) -> Any:
     With an entry for each process, the others may read and write each too.
     """
     return Held(Role.SHARED, doc)
+
+
+def parameter(doc: str, amount: int) -> Any:
+    """Declare a number that sizes the model, and that no step uses up.
+
+    `JOBS: int = parameter("how many jobs there are", 1)`: `s.JOBS` and `size.jobs` are the number, and `--jobs 2` sets
+    it.
+
+
+    Args:
+        amount: the number unless a request gives another, 0 to 255.
+    """
+    return Parameter(doc, amount)
 
 
 # --- what a function is ---------------------------------------------------------------------------
@@ -746,8 +768,8 @@ class Declaration:
             processes are alike.
         nodes: how many processes unless a question says otherwise.
         network: which network unless a question says otherwise.
-        drift: by how many ticks the clocks of processes may differ, or the name of a budget, whose amount it is; None
-            if there are no clocks.
+        drift: by how many ticks the clocks of processes may differ, or the name of a parameter; None if there are no
+            clocks.
         members: how many processes are members at the beginning, with roles by their names; None if all are, for ever.
         variants: the protocol with one rule changed; or the name of the module whose `VARIANTS` has them.
         transactions: it abcasts and abdelivers, and is judged by the properties of atomic broadcast.
@@ -830,6 +852,12 @@ class Declaration:
         """Return the class with the fields; None if there is none."""
         found = vars(self.text).get("State")
         return found if isinstance(found, type) and issubclass(found, Fields) else None
+
+    @cached_property
+    def parameters(self) -> Mapping[str, int]:
+        """Return its parameters by the names that options have, with their usual amounts."""
+        known = [part for c in reversed(self.state.__mro__) for part in vars(c).items()] if self.state else []
+        return {name.lower(): given.amount for name, given in known if isinstance(given, Parameter)}
 
     @property
     def text(self) -> ModuleType:

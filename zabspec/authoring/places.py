@@ -20,8 +20,8 @@ def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
     Args:
         name: the protocol's, as it was given.
         what: what is declared: `("field", "level")`, `("message", "VOTE")`, `("part", "VOTE", "yes")`, `("budget",
-            "ticks")`, `("role", "client")`, `("argument", "nodes")` of `declare`, `("variant", "hasty")`, `("start",
-            "led")`, `("function", "state")`, `("constant", "IDLE")`, `("class", "Entry")`.
+            "ticks")`, `("parameter", "jobs")`, `("role", "client")`, `("argument", "nodes")` of `declare`, `("variant",
+            "hasty")`, `("start", "led")`, `("function", "state")`, `("constant", "IDLE")`, `("class", "Entry")`.
         reason: what is wrong, and what to do.
     """
     place = place_of(name, what)
@@ -83,8 +83,8 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
         yield from (x for x in tree.body if isinstance(x, ast.FunctionDef) and x.name == name)
     elif kind == "class":
         yield from (x for x in tree.body if isinstance(x, ast.ClassDef) and x.name == name)
-    elif kind == "field":
-        yield from declared(tree, ("part", "State", name))
+    elif kind in ("field", "parameter"):
+        yield from declared(tree, ("part", "State", name if kind == "field" else name.upper()))
     elif kind == "message":
         yield from declared(tree, ("class", name))
     elif kind == "part":

@@ -22,7 +22,7 @@ from zabspec.authoring.alternatives import CHOICES, most_alternatives
 from zabspec.authoring.annotated import Annotations, Misdeclared
 from zabspec.authoring.checks import (
     OURS,
-    check_budgets,
+    check_amounts,
     check_declared_roles,
     check_fields,
     check_flags,
@@ -50,6 +50,7 @@ from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Si
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import (
     BY_ROLE,
+    ELECTIONS,
     OF_EVERY_MESSAGE,
     Marked,
     asks_of_messages,
@@ -353,7 +354,7 @@ class ProtocolSource:
     def _check_parts(self, size: Size, fields: tuple[Field, ...], messages: tuple[Message, ...]) -> None:
         """Check the fields and messages of a size against what else the source says."""
         check_fields(self.name, fields, (), messages)
-        check_flags(self.name, fields, messages, self.declared.budgets)
+        check_flags(self.name, fields, messages, (*self.declared.budgets, *self.declared.parameters))
         if self.declared.world == CONNECTIONS:
             check_roles(self.name, fields, size.nodes, self.declared.elects)
         if self.declared.replicas:
@@ -987,7 +988,7 @@ class _Reader:
         self.check_own_words()
         self.check_hooks()
         check_world(self.name, self.declared, self.functions)
-        check_budgets(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
+        check_amounts(self.name, self.declared, (name for name, b in BUDGETS.items() if self.declared.world in b.usual))
         self.check_actions(actions, changes)
         check_drift(self.name, self.declared, actions)
         check_membership(self.name, self.declared, actions, self.functions)
@@ -1168,7 +1169,7 @@ class _Reader:
                 said = f"{name} is not imported into {self.name}, which uses what names it: import it there too"
             raise self.fail(function, said)
 
-    def check_actions(self, actions: Iterable[Action], changes: Iterable[Action]) -> None:
+    def check_actions(self, actions: Sequence[Action], changes: Sequence[Action]) -> None:
         for kind, every, wanted in (
             ("an action takes (s: State, p: Node)", actions, ["State", "Node"]),
             ("a step of the environment takes (s: State)", changes, ["State"]),
@@ -1187,6 +1188,10 @@ class _Reader:
                 if a.name in names:
                     raise self.fail(a.function, f"two steps are called {a.name}")
                 names.add(a.name)
+        spent = {*BUDGETS, *(a.budget for a in (*actions, *changes)), *([ELECTIONS] if self.declared.elects else [])}
+        for budget in self.declared.budgets.keys() - spent:
+            said = f"no step spends {budget}; what sizes a model is a parameter of State"
+            raise misdeclared(self.name, ("budget", budget), f'{said}: {budget.upper()}: int = parameter("...", 1)')
 
     def without_role(self, function: FunctionType, role: str) -> list[str]:
         """Return the types of a function's parameters, with `Node` for an acting process of the given role."""

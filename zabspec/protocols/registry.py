@@ -139,7 +139,7 @@ class Protocol:
     @property
     def takes_amounts(self) -> bool:
         """Return whether a simulated run receives the amount of each budget, which a user protocol may read."""
-        return bool(self.budgets) or not self.declared.bounded_by_world or not self.text.released
+        return bool(self.amounts) or not self.declared.bounded_by_world or not self.text.released
 
     @cached_property
     def disks(self) -> bool:
@@ -190,7 +190,7 @@ class Protocol:
         if self.declared.leaders_weigh and system.smallest == 1:
             said = "one server alone is a quorum"
             raise ConfigError(f"--quorums: {said}, and a leader of {self.name} waits for another one to speak")
-        amounts = dict.fromkeys(BUDGETS, 0) | dict(self.budgets)
+        amounts = dict.fromkeys(BUDGETS, 0) | dict(self.amounts)
         parts = self.parts(Sizes(system.nodes, 1, 1, 2, budgets=amounts, variant=variant, least=system.smallest))
         overrides = self.overrides(variant).values()
         others = [f for v in self.variants.values() for f in v.overrides.values()]
@@ -273,8 +273,13 @@ class Protocol:
 
     @property
     def amounts(self) -> Mapping[str, int]:
-        """Return what a configuration may give amounts of: its roles, and its budgets."""
-        return {**self.declared.roles, **self.budgets}
+        """Return what a configuration may give amounts of: its roles, parameters and budgets."""
+        return {**self.parameters, **self.budgets}
+
+    @property
+    def parameters(self) -> Mapping[str, int]:
+        """Return what a configuration may give that no step spends: the sizes of its roles, and its parameters."""
+        return {**self.declared.roles, **self.declared.parameters}
 
     @property
     def most_nodes(self) -> tuple[int, str]:
@@ -287,7 +292,7 @@ class Protocol:
         return Roles.of(self.declared.roles) if self.declared.roles else None
 
     def roles(self, amounts: str) -> str:
-        """Return the sizes of roles among the amounts that `own_budgets` gives; empty if it declares no roles.
+        """Return the sizes of roles among the amounts that `own_parameters` gives; empty if it declares no roles.
 
         Raises:
             ConfigError: there are more processes than a model has.
@@ -300,21 +305,32 @@ class Protocol:
         return out
 
     def own_budgets(self, given: str) -> str:
-        """Return the sizes of its roles and its own budgets, as `name=n` separated by commas.
+        """Return its own budgets, as `name=n` separated by commas.
 
         Args:
             given: the amounts of some of them, in the same form.
 
         Raises:
-            ConfigError: it declares no such role or budget, or one has no such amount.
+            ConfigError: it declares no such budget, or one has no such amount.
         """
-        own = {name: n for name, n in self.amounts.items() if name not in BUDGETS}
+        return self._settled("budget", {name: n for name, n in self.budgets.items() if name not in BUDGETS}, given)
+
+    def own_parameters(self, given: str) -> str:
+        """Return the sizes of its roles and its parameters, as `own_budgets`.
+
+        Raises:
+            ConfigError: it declares no such role or parameter, or one has no such amount.
+        """
+        return self._settled("parameter", dict(self.parameters), given)
+
+    def _settled(self, kind: str, own: dict[str, int], given: str) -> str:
+        """Return amounts with those that are given."""
         for part in filter(None, given.split(",")):
             name, _, number = part.partition("=")
             if name not in own:
                 there = f"; there are {', '.join(own)}" if own else ""
-                raise ConfigError(f"{self.name} declares no budget {name!r}{there}")
-            what, least, most = f"budget {name}", 0, MOST_OF_BUDGET
+                raise ConfigError(f"{self.name} declares no {kind} {name!r}{there}")
+            what, least, most = f"{kind} {name}", 0, MOST_OF_BUDGET
             if name in self.declared.roles:
                 what, least, most = f"--{name.replace('_', '-')}", 1, MOST_PROCESSES
             if not (number.isascii() and number.isdigit() and len(number) < 6 and least <= int(number) <= most):

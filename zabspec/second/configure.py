@@ -58,6 +58,7 @@ def user_world(main: Any, program: Program, request: dict[str, Any]) -> World:
     bounded, variant = declaration.bounded_by_world, bool(program.overrides)
     given = {**(USUAL[declaration.world] if bounded else {}), **declared, **(request.get("budgets") or {})}
     amounts = amounts_of(declaration.world, network, given, declared)
+    amounts |= {name: given.get(name, n) for name, n in language.parameters_of(main).items()}
     sizes = request.get("sizes") or {}
     txns = sizes.get("txns", 2) if declaration.transactions else 0
     counts = {role: given.get(role, n) for role, n in declaration.roles.items()}

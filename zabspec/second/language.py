@@ -332,6 +332,25 @@ def shared(doc: str) -> Any:
 
 
 @dataclass
+class Parameter:
+    """A constant of the model (B2)."""
+
+    doc: str
+    amount: int
+
+
+def parameter(doc: str, amount: int) -> Parameter:
+    """Declare a parameter (B2)."""
+    return Parameter(doc, amount)
+
+
+def parameters_of(main: Any) -> dict[str, int]:
+    """Return the usual amounts of the parameters of a source."""
+    known = {name: part for c in reversed(main.State.__mro__) for name, part in vars(c).items()}
+    return {name.lower(): part.amount for name, part in known.items() if isinstance(part, Parameter)}
+
+
+@dataclass
 class Variant:
     """Functions replaced (N3)."""
 

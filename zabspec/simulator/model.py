@@ -37,7 +37,7 @@ class Cluster:
         observed: whether the observed history is kept, so that properties can be checked.
         epochs: the largest epoch; 0 for as large as is of use.
         oracle: the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
-        budgets: the amounts of the budgets that a user protocol declares.
+        budgets: the amounts of the budgets, roles and parameters that a user protocol declares.
         text: the digest of a user protocol's source.
         start: the start state of the run, among those that the protocol declares.
         quorums: the quorum system by its text; empty for majorities.

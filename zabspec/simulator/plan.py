@@ -55,7 +55,7 @@ class Run:
         network: over connections, the order in which an end takes what arrives; empty for the channels in turn. For
             datagrams, whether they may overtake each other; empty if they may.
         oracle: over connections, the leader oracle; empty for the seed, `lab` for the lab's election.
-        budgets: the amounts of the budgets that the protocol declares, as in a configuration.
+        budgets, parameters: the amounts that the protocol declares, as in a configuration.
         start: the start state of the run, among those that the protocol declares.
 
     Raises:
@@ -75,6 +75,7 @@ class Run:
     network: str = ""
     oracle: str = ""
     budgets: str = ""
+    parameters: str = ""
     start: str = ""
     quorums: str = ""
 
@@ -84,7 +85,8 @@ class Run:
             raise ConfigError(f"there is no protocol {self.protocol!r}; there are {', '.join(NAMES)}")
         object.__setattr__(self, "variant", found.combined(self.variant))
         object.__setattr__(self, "budgets", found.own_budgets(self.budgets))
-        if (roles := roles_of(found.roles(self.budgets))) and roles.nodes != self.nodes:
+        object.__setattr__(self, "parameters", found.own_parameters(self.parameters))
+        if (roles := roles_of(found.roles(self.parameters))) and roles.nodes != self.nodes:
             raise ConfigError(f"--nodes is {self.nodes}, but the roles of {self.protocol} are {roles.text}")
         if roles and self.quorums:
             raise ConfigError(f"--quorums is not for {self.protocol}, whose processes have roles")
@@ -142,14 +144,14 @@ class Run:
 
     @property
     def budget(self) -> tuple[tuple[str, int], ...]:
-        """Return the amount of every budget that the protocol declares.
+        """Return the amount of every budget, role and parameter that the protocol declares.
 
         For budgets of its world, scheduled faults count as spent.
         """
         found = PROTOCOLS[self.protocol]
         if not found.takes_amounts:
             return ()
-        own = {name: int(n) for name, _, n in (part.partition("=") for part in self.budgets.split(",")) if name}
+        own = amounts_in(self.parameters) | amounts_in(self.budgets)
         crashes = sum(fault.kind == "crash" for fault in self.faults)
         known = {name: found.usual(name) for name in BUDGETS}
         return tuple((known | {"crashes": max(known["crashes"], crashes)} | own).items())

@@ -42,8 +42,8 @@ class Refine(BoundedRequest):
     group: ClassVar[str] = "Proofs and bounded checks"
     shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", *BUDGETS)
     excluded: ClassVar[tuple[str, ...]] = (
-        "protocol", "repair", "release", "drops", "duplicates", "power_losses", "outages", "heartbeats", "budgets",
-        "start", "network", "max_epoch", "channel",
+        "protocol", "repair", "release", "drops", "duplicates", "power_losses", "outages", "heartbeats", "parameters",
+        "budgets", "start", "network", "max_epoch", "channel",
     )  # fmt: skip
 
     txns: Annotated[Transactions, Option("Number of transactions that may be abcast.")] = 2

@@ -7,7 +7,7 @@ from enum import IntEnum
 from typing import Annotated
 
 from zabcheck.language import (
-    AtMost, Each, Fields, Node, Range, RecordType, SeqOf, action, any_of, declare, processes, safety, shared,
+    AtMost, Each, Fields, Node, Range, RecordType, SeqOf, action, any_of, declare, parameter, processes, safety, shared,
 )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ class State(Fields):
     acks: Each[Node, set[Node]] = shared("who has answered its request")
     critical: Each[Node, bool] = shared("it is in its critical section")
     channel: Each[Node, Each[Node, Channel]] = shared("from a process to another")
-    TIMES: int
+    TIMES: int = parameter("the latest time of a clock", 6)
 
 
 @action(when=lambda s, p: s.requested[p][p] == 0)
@@ -115,4 +115,4 @@ def exclusion(s: State) -> bool:
     return sum(1 for p in processes(s) if s.critical[p]) <= 1
 
 
-PROTOCOL = declare(__name__, budgets={"times": 6})
+PROTOCOL = declare(__name__)

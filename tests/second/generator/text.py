@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from random import Random
@@ -118,6 +119,7 @@ NAMES = [
     "step",
     "stored",
     "timer",
+    "parameter",
     "volatile",
 ]
 FIELDS = [
@@ -565,9 +567,16 @@ class Builder:
         return found
 
     @property
+    def parameters(self) -> dict[str, int]:
+        """What was drawn as a budget, and no step spends: it only sizes the model."""
+        marks = "\n".join(line for lines in self.parts for line in lines)
+        spent = {*OF_WORLDS, "elections", *re.findall(r'budget="(\w+)"', marks)}
+        return {name: n for name, n in self.words.budgets.items() if name not in spent}
+
+    @property
     def declared_budgets(self) -> dict[str, int]:
         """The budgets that are declared: of a protocol that its world bounds those alone that are not the world's."""
-        dropped = {*OF_WORLDS} - self.world_budgets if self.bounded else set()
+        dropped = {*self.parameters, *({*OF_WORLDS} - self.world_budgets if self.bounded else ())}
         return {name: n for name, n in self.words.budgets.items() if name not in dropped}
 
     def text(self) -> str:
@@ -584,6 +593,7 @@ class Builder:
         records = [[record.definition] for record in words.records]
         rows = [f"{row.name} = {row.declared}" for row in words.rows]
         state = ["class State(Fields):", *(f"    {c.declared}" for c in words.cells)]
+        state += [f'    {name.upper()}: int = parameter("a size", {n})' for name, n in self.parameters.items()]
         given = [f"budgets={self.declared_budgets!r}", *self.declared]
         room = self.room if self.room is not None else str(8 if words.disks else 14)
         given += [f"flight=lambda size: {room}"] if room else []
@@ -592,6 +602,8 @@ class Builder:
         whole = ["PROTOCOL = declare(", "    __name__,", *(f"    {g}," for g in given), ")"]
         pieces = [constants, *records, rows, *mails, state, *self.parts, whole]
         body = "\n\n\n".join("\n".join(lines) for lines in pieces if lines) + "\n"
+        for name in self.parameters:  # of which nothing is left, as nothing spends it
+            body = body.replace(f"{name}_left", name.upper())
         named = set(tokens(body))
         used = [n for n in NAMES if n in named and f"def {n}(" not in body]
         head = HEAD.format(seed=self.seed, names="\n    ".join(f"{n}," for n in used))

@@ -45,11 +45,13 @@ class Question:
         own = PROTOCOLS[name].text is not None
         given = dict(request["budgets"])
         world = {k: v for k, v in given.items() if k in BUDGETS}
-        budgets = ",".join(f"{k}={v}" for k, v in given.items() if k not in BUDGETS)
+        parameters = PROTOCOLS[name].parameters if own else {}
+        budgets = ",".join(f"{k}={v}" for k, v in given.items() if k not in {*BUDGETS, *parameters})
+        sizes = ",".join(f"{k}={v}" for k, v in given.items() if k in parameters)
         more = {k: v for k, v in request.get("sizes", {}).items() if k in ("txns", "max_epoch", "channel")}
         self.configuration = Configuration(
             protocol=name, variant=request.get("variant", ""), nodes=request["nodes"], network=request["network"],
-            budgets=budgets if own else "", start=request.get("start", ""),
+            budgets=budgets if own else "", parameters=sizes, start=request.get("start", ""),
             quorums=request.get("quorums", ""), **world, **more,
         )  # fmt: skip
         self.model = Model(self.configuration)

@@ -71,12 +71,11 @@ def run_of(question: Question, seed: int) -> Run:
     if c.crashes and random.random() < 0.7:
         tick, p = random.randrange(ROUNDS // 2), random.randrange(c.nodes)
         faults += [Fault(tick, "crash", p), Fault(tick + 30, "recover", p)]
-    own = [name for name in question.model.protocol.budgets if name not in BUDGETS]
-    budget = ",".join([*([c.roles] if c.roles else []), *(f"{name}={c.budget[name]}" for name in own)])
     proposals = random.choice((0, 1, 2)) if question.model.protocol.transactions else 0
     return Run(
         seed, c.nodes, ROUNDS, proposals=proposals, faults=tuple(faults), delays=random.choice((3, 12)),
-        protocol=c.protocol, variant=c.variant, network=c.network, budgets=budget, start=c.start,
+        protocol=c.protocol, variant=c.variant, network=c.network, budgets=c.budgets, parameters=c.parameters,
+        start=c.start,
     )  # fmt: skip
 
 
