@@ -1,9 +1,7 @@
 """Record the evidence that comes with the package, or say what of it is stale.
 
-    python -m benchmarks.record_evidence             computes what is stale: minutes of CPU time
-    python -m benchmarks.record_evidence --check     names what is stale, and computes nothing: 1 if anything is
-
-Every kind of evidence for `zab` but the proof is recorded: the proof takes seconds, and every machine makes its own.
+python -m benchmarks.record_evidence             computes what is stale: minutes of CPU time
+python -m benchmarks.record_evidence --check     names what is stale, and computes nothing: 1 if anything is
 """
 
 from __future__ import annotations
@@ -19,20 +17,16 @@ from pathlib import Path
 from msgspec import structs, to_builtins
 
 from checker.proofs.evidence import computing, sources, store
-from checker.proofs.evidence.gathered import Applicable, Compute, of_zab
+from checker.proofs.evidence.gathered import Applicable, of_zab
 from checker.proofs.requests.induct import Induct
-from checker.report.evidence import INDUCTIVE, REFINEMENT
 from checker.requests.request import Request
 from zabspec.files import write_whole
-
-COMPUTE: dict[str, Compute] = {INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement}
 
 
 def stale(file: Path = store.RECORDED_FILE) -> list[Applicable]:
     """Return the kinds of evidence that are not recorded for the sources as they are."""
-    every = [one for one in of_zab("") if one.kind in COMPUTE]
     return [
-        one for one in every
+        one for one in of_zab("")
         if store.recorded(one.kind, sources.digest(one.kind), one.request.as_json(), file) is None
     ]  # fmt: skip
 
@@ -46,7 +40,7 @@ def record(file: Path, stale_ones: Sequence[Applicable]) -> bool:
     whole = True
     for one in stale_ones:
         began = spent()
-        computed = COMPUTE[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
+        computed = computing.OF_KIND[one.kind](patient(one.request), sources.digest(one.kind), lambda _: None)
         entry = structs.replace(computed, request=one.request.as_json())
         if not entry.digest or not entry.final or not sources.still(one.kind, entry.digest):
             print(

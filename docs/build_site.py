@@ -115,9 +115,10 @@ def __getattr__(name: str) -> Any:
     return command
 
 
-def setup(app: Any) -> None:
+def setup(app: Any) -> dict[str, bool]:
     """Make this module an extension of Sphinx, which completes what autodoc finds."""
     app.connect("autodoc-process-docstring", completed, priority=1)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def completed(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
@@ -315,7 +316,20 @@ def build(output: Path, names: str) -> int:
         scoring.write_text(scorer(), encoding="utf-8")
         values = SETTINGS | {"html_search_scorer": scoring}
         settings = [word for name, value in values.items() for word in ("-D", f"{name}={value}")]
-        command = ["sphinx", "-q", "-W", "--keep-going", "-C", "-b", "html", "-d", f"{scratch}/doctrees", *settings]
+        command = [
+            "sphinx",
+            "-q",
+            "-W",
+            "--keep-going",
+            "-C",
+            "-b",
+            "html",
+            "-j",
+            "2",
+            "-d",
+            f"{scratch}/doctrees",
+            *settings,
+        ]
         here = os.environ | {"PYTHONPATH": os.pathsep.join([str(TOP), str(DOCS)])}
         done = subprocess.run([sys.executable, "-m", *command, str(source), str(made)], check=False, env=here)
         if done.returncode:

@@ -5,12 +5,12 @@ Claims are derived here from the engines' results, not from their reports.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from checker.proofs.evidence.store import Entry
-from checker.report.evidence import PROVED, REFINES
+from checker.report.evidence import INDUCTIVE, PROOF, PROVED, REFINEMENT, REFINES
 from checker.report.result import plural, some
 from checker.requests.watch import Watch
 
@@ -138,3 +138,9 @@ def sizes(c: Configuration) -> str:
 
     said = [plural(c.nodes, "node"), plural(c.txns, "transaction")]
     return ", ".join([*said, *(plural(n, BUDGETS[name].one) for name, n in c.budget.items() if n)])
+
+
+# What computes evidence of a kind: from its request, and the digest of all that it depends on.
+OF_KIND: Mapping[str, Callable[[Any, str, Tell], Entry]] = {
+    INDUCTIVE: inductive, REFINEMENT: refinement, PROOF: proof,
+}  # fmt: skip

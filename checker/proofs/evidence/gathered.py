@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from checker.ending import failed_column
 from checker.errors import NoVerdict, RequestError
@@ -33,7 +33,7 @@ from checker.requests.explore import ALL_EVIDENCE, EXPLORED, QUICK_EVIDENCE, Exp
 from checker.requests.model import ModelRequest
 
 if TYPE_CHECKING:
-    from checker.proofs.evidence.store import Entry
+    from checker.proofs.evidence.computing import Tell
     from checker.requests.request import Request
     from invariants.registry import Property
     from zabspec.model import Configuration
@@ -43,10 +43,6 @@ ZAB = "zab"
 
 # Functions that are called when a process crashes, in a step or between two, and when it recovers.
 OF_CRASHES = frozenset({"durable_points", "on_crash", "on_recovery"})
-
-# Called with a description of the current work.
-Tell = Callable[[str], None]
-Compute = Callable[[Any, str, Tell], "Entry"]
 
 
 class Interrupted(Exception):
@@ -219,11 +215,8 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     if found is None:
         found, status = store.kept(asked.kind, digest, request, text), COMPUTED
     if found is None and compute:
-        by_kind: dict[str, Compute] = {
-            INDUCTIVE: computing.inductive, REFINEMENT: computing.refinement, PROOF: computing.proof,
-        }  # fmt: skip
         try:
-            found = by_kind[asked.kind](asked.request, digest, tell)
+            found = computing.OF_KIND[asked.kind](asked.request, digest, tell)
         except KeyboardInterrupt:  # the exploration is reported all the same
             raise Interrupted from None
         except Exception as problem:  # also if z3 is installed and cannot be loaded

@@ -84,9 +84,9 @@ def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kept:
 
         return compute
 
-    monkeypatch.setattr(computing, "proof", instead(PROOF, dict.fromkeys(ABSTRACT, "proved")))
-    monkeypatch.setattr(computing, "inductive", instead(INDUCTIVE, dict.fromkeys(NAMES, "not proved")))
-    monkeypatch.setattr(computing, "refinement", instead(REFINEMENT, {"": "does not refine it"}))
+    monkeypatch.setitem(computing.OF_KIND, PROOF, instead(PROOF, dict.fromkeys(ABSTRACT, "proved")))
+    monkeypatch.setitem(computing.OF_KIND, INDUCTIVE, instead(INDUCTIVE, dict.fromkeys(NAMES, "not proved")))
+    monkeypatch.setitem(computing.OF_KIND, REFINEMENT, instead(REFINEMENT, {"": "does not refine it"}))
     return out
 
 
@@ -298,9 +298,9 @@ def test_ctrl_c_leaves_the_exploration_its_report(kept: Kept, monkeypatch: pytes
     def interrupted(*_: object) -> Entry:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(computing, "proof", interrupted)
+    monkeypatch.setitem(computing.OF_KIND, PROOF, interrupted)
     assert found().head == ("at n = 3, e <= 2",)
-    monkeypatch.setattr(computing, "refinement", interrupted)
+    monkeypatch.setitem(computing.OF_KIND, REFINEMENT, interrupted)
     assert found(variant="missing-only", evidence="all").piece(REFINEMENT) is None
 
 
@@ -308,7 +308,7 @@ def test_all_assumptions_stand_beside_a_user_protocol(kept: Kept, monkeypatch: p
     def compute(request: Any, digest: str, tell: object) -> Entry:
         return Entry(digest, request.as_json(), "few words", {}, assumptions=("2 processes", "at most 3 passes"))
 
-    monkeypatch.setattr(computing, "inductive", compute)
+    monkeypatch.setitem(computing.OF_KIND, INDUCTIVE, compute)
     ring = str(Path(zabcheck.__file__).parent.parent / "examples/token_ring.py")
     options: dict[str, Any] = {"engine": "interpret", "depth": 1, "symmetry": False}
     report = zabcheck.explore(ring, **options, evidence="all")
@@ -322,7 +322,7 @@ def test_a_solver_that_cannot_be_loaded_ends_nothing(kept: Kept, monkeypatch: py
     def compute(*_: object) -> Entry:
         raise ImportError("libz3.so")
 
-    monkeypatch.setattr(computing, "proof", compute)
+    monkeypatch.setitem(computing.OF_KIND, PROOF, compute)
     here = found()
     assert here.head == ("at n = 3, e <= 2",)
     assert "any n: abstract ZAB is not proved here (zabcheck prove); this protocol refines it" in here.legend()[1]
