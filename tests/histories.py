@@ -1,4 +1,4 @@
-"""The complete history of a run, and what the naive judge (`tests/definitions.py`) says of it.
+"""The complete history of a run, and what the naive judge (`zabspec/second/definitions.py`) says of it.
 
 Nothing here looks at a ghost field. A history is the list of what happened, in order. `test_history_abstraction.py`
 holds the ghost fields and `invariants/` against this, so nothing here may be clever.
@@ -16,10 +16,10 @@ from typing import Any, ClassVar, NamedTuple
 from invariants import PROPERTIES
 from invariants.binding import bound
 from invariants.registry import HISTORY, Property
-from tests.definitions import OF_HISTORIES, Row, Story
 from tests.models import possible
 from zabspec.language.python.reference import RangeError, RecordValue, StateView
 from zabspec.model import Configuration, Model
+from zabspec.second.definitions import OF_HISTORIES, Row, Story
 from zabspec.worlds.datagrams import ELECTION_TIMEOUT, HEARTBEAT
 from zabspec.worlds.steps import (
     ABCAST,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.definitions import Row
 from traces.events.table import COLUMNS
+from zabspec.second.definitions import Row
 
 
 def small_table(seed: int) -> list[Row]:

@@ -10,8 +10,9 @@ from typing import Any
 
 from checker.report.result import plural, some
 
-BY_SECOND, BY_INTERPRETER = "the second semantics", "the interpreter"
+BY_SECOND, BY_INTERPRETER, BY_DEFINITIONS = "the second semantics", "the interpreter", "judging by definition"
 FILE = "zabcheck-second-opinion.json"
+RUNS = 20  # judged runs that are compared, if there are so many
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class SecondOpinion:
         by: whose it is.
         states: the states, or runs, in which both were compared.
         levels: at how many depths; 0: in random runs.
-        steps: the steps that were compared, with their effects.
+        steps: the steps that were compared, with their effects; of judged runs the rows.
         judged: the properties that both judged.
         not_judged: the properties that the second semantics does not have.
         not_compared: fields of states, and kinds of steps that the search took, that were not compared.
@@ -94,6 +95,8 @@ class SecondOpinion:
         of = f"{len(self.judged)} of {total} properties" if self.not_judged else plural(total, "property")
         where = f"of {plural(self.levels, 'level')}" if self.levels else f"of random runs of {self.by}"
         compared = f"{plural(self.states, 'state')} {where}, {plural(self.steps, 'step')}{f', {of}' if total else ''}"
+        if self.by == BY_DEFINITIONS:
+            compared = f"{plural(self.states, 'run')}, {plural(self.steps, 'row')}, {of}"
         without = [*self.not_judged, *self.not_compared, *([self.none] if self.none else [])]
         lacks = f"; not compared: {some(without)}" if without else ""
         return [

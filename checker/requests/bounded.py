@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, cast
 
 from checker.errors import RequestError
+from checker.opinion.outcome import RUNS
 from checker.requests.model import ModelRequest
 from checker.requests.request import Count, File, Names, Option, Seconds, Seed, Witnesses
 from zabspec.typed import Natural
@@ -37,7 +38,7 @@ def bytes_of(text: str, name: str) -> int:
 
 
 def states_of(given: int | str) -> int:
-    """Return how many states to compare; 0 for `none`.
+    """Return how many states, or runs, to compare; 0 for `none`.
 
     Raises:
         RequestError: it is neither a number nor `none`.
@@ -45,7 +46,7 @@ def states_of(given: int | str) -> int:
     if given == "none":
         return 0
     if not (str(given).isascii() and str(given).isdecimal() and len(str(given)) < 10):
-        raise RequestError(f"--second-opinion must be a number of states or none, not {given!r:.60}")
+        raise RequestError(f"--second-opinion must be a number or none, not {given!r:.60}")
     return int(given)
 
 
@@ -103,3 +104,13 @@ class BoundedRequest(ModelRequest):
         from checker.explore.result import Limits
 
         return Limits(self.depth, self.max_states, self.time_limit, cast("int | None", self.memory_limit))
+
+
+ComparedRuns = Annotated[
+    States | None,
+    Option(
+        f"Judge so many of the runs by the papers' definitions, too (explanation/trust.md); by default {RUNS}.",
+        metavar="N|none",
+        reads=states_of,
+    ),
+]

@@ -17,7 +17,6 @@ import pytest
 import zabcheck
 from checker.errors import RequestError
 from checker.requests.export import Export
-from tests.definitions import Row, Story
 from tests.small_tables import small_table
 from tests.zookeeper.written import data_sets
 from traces import Trace, build_trace
@@ -28,6 +27,7 @@ from traces.causality.sources import COLUMNS, events_of_rows
 from traces.record.runner import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.second.definitions import Row, Story
 from zabspec.simulator.run import Run
 
 pytest.importorskip("pyarrow", reason="event tables")

@@ -1,1 +1,1 @@
-"""Judging tables of events, against the naive judge in `tests/definitions.py`."""
+"""Judging tables of events, against the naive judge in `zabspec/second/definitions.py`."""

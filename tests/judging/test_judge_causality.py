@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from checker.errors import RequestError
+from checker.opinion.judged import contradicts
 from checker.tables.requests.judge import JudgeRequest
-from tests.definitions import OF_HISTORIES, judged_by_definition, unknowns
 from tests.histories import Synthetic
 from tests.judge_tables import rows_of as rows_of_history
 from tests.judge_tables import verdicts_of, written
-from tests.judging.test_judge_definitions import Made, contradicts, rows_of
+from tests.judging.test_judge_definitions import Made, rows_of
 from tests.small_tables import small_table
 from traces.events.table import OBSERVED
 from traces.judging.single_run import judge_rows
+from zabspec.second.definitions import OF_HISTORIES, judged_by_definition, unknowns
 
 NAME = "dsn-causal-order"
 OTHERS = ("po-causal-order", "causal-order", "strict-causality")

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.definitions import Row, judged_by_definition, unknowns
+from checker.opinion.judged import contradicts
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of as rows_of_run
 from tests.judge_tables import verdicts_of, written
@@ -29,6 +29,7 @@ from traces.judging.runs import JUDGED as OF_TABLES
 from traces.judging.runs import KERNEL, Batch
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS
+from zabspec.second.definitions import Row, judged_by_definition, unknowns
 
 TABLES = int(os.environ.get("ZABCHECK_TABLES", "200"))
 T, U, FIRST = Txn(1, 1, 1), Txn(1, 2, 2), Instance(1, 0, 0)
@@ -183,15 +184,6 @@ def rows_of(made: Sequence[Row], run: int = 0) -> Rows:
     for name, column in rows.columns.items():
         column[:] = [run if name == "run" else r[name] for r in made]
     return rows
-
-
-def contradicts(said: str, words: set[str]) -> bool:
-    """Whether a verdict is not what every completion says."""
-    if said in ("open", "undecided", "not judged"):
-        return False
-    if said == "premise not reached":
-        return "violated" in words
-    return words != {said}
 
 
 def decided(words: set[str]) -> bool:

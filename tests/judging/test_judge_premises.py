@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.definitions import Row, judged_by_definition
+from checker.opinion.judged import contradicts
 from tests.judge_tables import verdicts_of
-from tests.judging.test_judge_definitions import Made, contradicts, rows_of
+from tests.judging.test_judge_definitions import Made, rows_of
 from traces.events.table import OBSERVED
 from traces.judging.definition import judged_by_definition as by_its_text
 from traces.judging.runs import COLUMNS as IN_BATCH
 from traces.judging.runs import JUDGED, KERNEL, Batch
 from traces.judging.single_run import judge_rows
+from zabspec.second.definitions import Row, judged_by_definition
 
 NOT_REACHED = "premise not reached"
 BETWEEN_BROADCASTS = (  # that speak of two transactions that were broadcast

@@ -49,6 +49,7 @@ FULL: dict[str, dict[str, Any]] = {
         "oracle": ("lab",), "nodes": (3, 5), "rounds": (9,), "proposals": (2,), "delay": ("1:3",),
         "partition": ("0,1",), "schedule": ("crash 1@3",), "faults": (1,), "fault_kinds": ("cut",), "sample": 3,
         "sample_seed": 0, "quorums": "weights 2,1,1", "master": "local[1]", "events": True,
+        "second_opinion": 3,
     },
     "reenact": SERVERS | {"trace": "t.json", "times": 3, "control": True, "without": 2},
     "conformance": SERVERS | {"runs": 3, "seed": 0, "start": "new"},

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report.answer import Answered
 from checker.report.remarks import left_out_notes
 from checker.report.result import Part, Table, Verdict
@@ -31,6 +32,7 @@ class Judged(Answered):
         judged: the properties that were judged.
         exit_code: depends on whether open verdicts are accepted.
         left_out: the properties that tables are judged by, and this one was not.
+        second: how some runs are judged by definition.
     """
 
     table: str
@@ -39,6 +41,7 @@ class Judged(Answered):
     exit_code: int = 0
     request: Mapping[str, Any] | None = None
     left_out: Sequence[str] = ()
+    second: SecondOpinion = NO_OPINION
 
     kind = "judge"
     indent = 2
@@ -76,6 +79,8 @@ class Judged(Answered):
     @property
     def sentence(self) -> str:
         looked_at = self.looked_at
+        if self.second.trouble:
+            return f"no verdict: {self.second.trouble}"
         verdicts = {v.name: v.verdict for v in self.said()}
         if violated := [name for name, word in verdicts.items() if word == "violated"]:
             return f"VIOLATED: {', '.join(violated)}; {looked_at}"
@@ -125,7 +130,8 @@ class Judged(Answered):
         for why, of in since.items():
             parts.append(fitted(f"{', '.join(of)} {'is' if len(of) == 1 else 'are'} open, since {why}."))
         notes = [*self.notes, *left_out_notes(self.left_out)]
-        return [*parts, *([fitted("\n".join(notes))] if notes else [])]
+        told = [Table(self.second.row)] if self.second.row else []
+        return [*parts, *([fitted("\n".join(notes))] if notes else []), *told]
 
     def details(self) -> dict[str, Any]:
         totals = self.totals
@@ -146,6 +152,7 @@ class Judged(Answered):
             "violations": self.rows_of_violations(),
             **({"open": open_} if self.of_events else {}),
             "notes": self.notes,
+            **({"second_opinion": self.second.as_json()} if self.second != NO_OPINION else {}),
         }
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report.answer import Answered
 from checker.report.result import Part, Table, values
 
@@ -30,6 +31,7 @@ class Swept(Answered):
         found: for each program the first run that violates each property.
         table: the place of the table.
         files: the files of the report, its page included; none at an address.
+        second: how some runs are judged by definition.
     """
 
     request: Request
@@ -38,12 +40,15 @@ class Swept(Answered):
     found: Sequence[SweepFinding]
     table: str
     files: Sequence[Path]
+    second: SecondOpinion = NO_OPINION
 
     kind = "sweep"
 
     @property
     def exit_code(self) -> int:
         every = self.summary.every
+        if self.second.trouble:
+            return NO_VERDICT
         tested = any(tally.tested for tally in every.tallies.values())
         return VIOLATED if every.broken else NO_VERDICT if every.unfinished or not tested else HELD
 
@@ -51,7 +56,7 @@ class Swept(Answered):
     def sentence(self) -> str:
         from traces.tables.sweep.report import verdict
 
-        return verdict(self.question, self.summary)
+        return f"no verdict: {self.second.trouble}" if self.second.trouble else verdict(self.question, self.summary)
 
     def html(self) -> str:
         page = next(file for file in self.files if file.suffix == ".html")
@@ -59,13 +64,13 @@ class Swept(Answered):
 
     def parts(self) -> list[Part]:
         from traces.explain.folding import fitted
-        from traces.tables.sweep.report import program_name, rate_text, verdict
+        from traces.tables.sweep.report import program_name, rate_text
 
         summary, found = self.summary, self.found
         rows = [
             (name, f"{t.violated:,}", f"{t.holds:,}", f"{t.not_reached:,}") for name, t in summary.every.tallies.items()
         ]
-        said = fitted(verdict(self.question, summary))
+        said = fitted(self.sentence)
         parts: list[Part] = [Table(rows, ("property", "violated", "holds", "premise not reached"), above=said)]
         for command in dict.fromkeys(f.command for f in found):
             lines = [command]
@@ -77,7 +82,8 @@ class Swept(Answered):
                     )
             parts.append("\n".join(lines))
         report = f"\nreport: {', '.join(map(str, self.files))}" if self.files else ""
-        return [*parts, f"table: {self.table}{report}"]
+        told = [Table(self.second.row)] if self.second.row else []
+        return [*parts, *told, f"table: {self.table}{report}"]
 
     def details(self) -> dict[str, Any]:
         grid, summary = self.question, self.summary
@@ -85,4 +91,5 @@ class Swept(Answered):
             "requested_grid": grid.as_json(), "configurations": grid.count, "grid": grid.size,
             **values({"every": summary.every, "axes": summary.axes, "together": summary.together}),
             "first": values(self.found), "table": self.table, "report": values(self.files),
+            **({"second_opinion": self.second.as_json()} if self.second != NO_OPINION else {}),
         }  # fmt: skip

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
+from checker.opinion.outcome import SecondOpinion
 from checker.output_files import save_file
-from checker.requests.bounded import Checked
+from checker.requests.bounded import Checked, ComparedRuns
 from checker.requests.request import Count, File, Option, Request, function, names_in
 from checker.requests.watch import QUIET, Watch
 from zabspec.files import place_of, without_secrets
@@ -66,6 +67,7 @@ class JudgeRequest(Request):
     allow_open: Annotated[bool, Option("Exit with 0, not 3, if one holds, others are open and none is violated.")] = (
         False
     )
+    second_opinion: ComparedRuns = None
     violations: Annotated[File | None, Option("Write every violation to this file, as JSON lines.", place="stream")] = (
         None
     )
@@ -119,8 +121,10 @@ class JudgeRequest(Request):
         settled = self.rows in (None, tally.rows) and not any_is(tally, asked, unsettled)
         code = VIOLATED if tally.violations else HELD if settled and any_is(tally, asked, ("holds",)) else NO_VERDICT
         left_out = [name for name in known if name not in asked]
+        second = opinion(units, tally, asked, cast("int | None", self.second_opinion))
+        code = NO_VERDICT if second.trouble else code
         named = fspath(self.table) if address is None else str(address)  # without what is secret in it
-        found = Judged(named, tally, asked, code, self.as_json() | {"table": named}, left_out)
+        found = Judged(named, tally, asked, code, self.as_json() | {"table": named}, left_out, second)
         if self.violations is not None:
             save_file(
                 Path(self.violations), "".join(json.dumps(v) + "\n" for v in found.as_json()["violations"]).encode()
@@ -129,6 +133,16 @@ class JudgeRequest(Request):
 
 
 judge = function(JudgeRequest)
+
+
+def opinion(units: Sequence[Unit], tally: Totals, asked: Sequence[str], count: int | None) -> SecondOpinion:
+    """Return how some runs are judged by definition."""
+    if not units or tally.what != "events":
+        who = "Spark alone reads the table" if not units else "the rows are what a protocol observes"
+        return SecondOpinion(none=who if count != 0 else "")
+    from checker.opinion.judged import drawn_of_table, opinion_of_runs
+
+    return opinion_of_runs(drawn_of_table(units, tally, asked), asked, count)
 
 
 def note_unused(tally: Totals, rows: int | None) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from os import fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from random import Random
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from checker.errors import NoVerdict, RequestError
+from checker.opinion.outcome import RUNS, SecondOpinion
+from checker.requests.bounded import ComparedRuns
 from checker.requests.model import Quorums
 from checker.requests.request import Count, File, Option, Request, Words, function, names_in, names_of
 from checker.requests.watch import QUIET, Watch
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     Numbers = Iterable[int] | int | str
 else:
     Numbers = tuple[int, ...]
-OF_FOLDER = ("folder", "events", "master", "processes")  # the fields that are not of the grid
+OF_FOLDER = ("folder", "events", "second_opinion", "master", "processes")  # the fields that are not of the grid
 
 
 def listed(flag: str, of: type[int] | type[str] = str) -> Callable[[Any], tuple[Any, ...]]:
@@ -124,6 +127,7 @@ class SweepRequest(Request):
     sample: Annotated[Count | None, Option("Run N random configurations of the grid.")] = None
     sample_seed: Annotated[Natural | None, Option("Seed of the sample (0).")] = None
     events: Annotated[bool, Option("Keep the events of the runs, as an event table: FOLDER/events.")] = False
+    second_opinion: ComparedRuns = None
     master: Annotated[str, Option("Run on Spark, with this master.", metavar="URL")] = ""
     processes: Annotated[Count | None, Option("Processes of this machine (all cores).")] = None
 
@@ -200,16 +204,19 @@ class SweepRequest(Request):
             if isinstance(place, Path):
                 check_free(place)
             with watch.working() as show:
+                wanted = RUNS if self.second_opinion is None else int(self.second_opinion)
+                drawn = Random(wanted).sample(range(grid.count), min(wanted, grid.count))
                 if on_spark:
-                    alike, digest, table = swept_by_spark(self, grid, place)
+                    alike, row_of, table = swept_by_spark(self, grid, place, drawn)
                 else:
                     assert isinstance(place, Path)
-                    alike, digest, table = swept_here(self, grid, place, show)
+                    alike, row_of, table = swept_here(self, grid, place, show)
                 summary = summary_of(grid, alike)
                 show("rerunning the first violating runs")
-                found = findings(grid, summary, digest)
+                found = findings(grid, summary, lambda number: str(row_of(number)["sha256"]))
+                second = opinion(grid, row_of, drawn, cast("int | None", self.second_opinion))
                 files = write_report(place, grid, summary, found) if isinstance(place, Path) else ()
-            return Swept(self, grid, summary, found, table, files)
+            return Swept(self, grid, summary, found, table, files, second)
         except OSError as problem:
             raise NoVerdict(f"{self.name} cannot be written: {problem.strerror or problem}") from None
 
@@ -239,7 +246,8 @@ def check_free(folder: Path) -> None:
         raise RequestError(f"{folder} has {there[0]} already; use another folder")
 
 
-Answers = tuple["list[Alike]", Callable[[int], str], str]  # groups of runs, the digest of a run, the place of the table
+# Groups of runs, the row of a run by its number, the place of the table.
+Answers = tuple["list[Alike]", Callable[[int], Mapping[str, Any]], str]
 
 
 def swept_here(request: SweepRequest, grid: Grid, folder: Path, show: Callable[[str], None]) -> Answers:
@@ -265,11 +273,14 @@ def swept_here(request: SweepRequest, grid: Grid, folder: Path, show: Callable[[
         rows = write_tables(grid, folder, request.events, request.processes or 0, tell)
     except KeyboardInterrupt:
         raise NoVerdict(f"interrupted after {done:,} of {grid.count:,} configurations; no table was written") from None
-    return alike_in_table(grid, rows), lambda number: str(rows.column("sha256")[number]), str(folder / RUNS)
+    return alike_in_table(grid, rows), lambda number: rows.slice(number, 1).to_pylist()[0], str(folder / RUNS)
 
 
-def swept_by_spark(request: SweepRequest, grid: Grid, place: Place) -> Answers:
+def swept_by_spark(request: SweepRequest, grid: Grid, place: Place, drawn: Iterable[int]) -> Answers:
     """Play a grid on Spark, and write its DataFrames.
+
+    Args:
+        drawn: the runs whose rows are asked for, beside the first that violates each property.
 
     Raises:
         NoSpark, SparkFailed: there is no session, or a job failed.
@@ -288,6 +299,30 @@ def swept_by_spark(request: SweepRequest, grid: Grid, place: Place) -> Answers:
         alike = alike_in_frame(grid, runs)
         summary = summary_of(grid, alike)
         firsts = {tally.first for group in summary.programs.values() for tally in group.tallies.values()}
-        rows = runs.where(runs.number.isin(sorted(firsts - {-1}))).select("number", "sha256").collect()
-    digests = {row["number"]: row["sha256"] for row in rows}
-    return alike, digests.__getitem__, f"{place}/runs"
+        rows = runs.where(runs.number.isin(sorted({*firsts, *drawn} - {-1}))).collect()
+    found = {row["number"]: row.asDict() for row in rows}
+    return alike, found.__getitem__, f"{place}/runs"
+
+
+def opinion(
+    grid: Grid, row_of: Callable[[int], Mapping[str, Any]], drawn: Sequence[int], count: int | None
+) -> SecondOpinion:
+    """Return how some runs, played again by the interpreter, are judged by definition."""
+    from checker.opinion.judged import Drawn, opinion_of_runs
+    from traces.events.table import TableError
+    from traces.tables.sweep.block import properties_of
+    from traces.tables.sweep.events import check_events, events_of
+
+    names = properties_of(grid)
+    try:
+        check_events(grid)
+    except TableError as problem:
+        return SecondOpinion(none=str(problem) if drawn else "")
+
+    def draw(*_: object) -> Iterator[Drawn]:
+        for number in drawn:
+            said = {name: row_of(number)[name] or "not judged" for name in names}
+            for rows in events_of(grid, number):
+                yield Drawn(number, rows.to_pylist(), said)
+
+    return opinion_of_runs(draw, names, count)

@@ -5,8 +5,9 @@ pair of them looked at. What a row leaves unknown is completed in every way: a p
 is in every completion, held if it is in every one, and open else. Nothing here is shared with the product, and
 nothing may be clever.
 
-`tests/judging/test_judge_definitions.py` compares the judge of tables with it. `tests/histories.py` gives it complete
-histories, and `tests/protocols/test_history_abstraction.py` compares the ghosts and `invariants/` with it.
+`zabcheck judge` compares some runs with it. `tests/judging/test_judge_definitions.py` compares random tables,
+`tests/histories.py` gives it complete histories, and `tests/protocols/test_history_abstraction.py` compares the ghosts
+and `invariants/` with it.
 """
 
 from __future__ import annotations
