@@ -106,6 +106,10 @@ class Configuration(Parameters):
         if self.network not in networks:
             whose = "" if self.protocol == Parameters.protocol else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
+        if self.network == "stale" and found.elects:
+            raise ConfigError(
+                f"--network stale is not for {self.protocol}: its elections open several connections at once"
+            )
 
     def _check_budgets(self, found: Protocol) -> None:
         world = found.world
@@ -241,7 +245,8 @@ class Model:
             who = 2 * smallest if self.fails else 0  # fail inside an election
             most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
         ways = self.protocol.text.alternatives
-        return most * (MOST if self.fails or (self.protocol.elects and ways > 1) else ways)
+        many = self.fails or (self.protocol.elects and ways > 1) or c.network == "stale"
+        return most * (MOST if many else ways)
 
     @property
     def txn(self) -> Record:

@@ -143,7 +143,7 @@ Quorums = Annotated[
 Network = Annotated[
     str,
     Option(
-        "fifo (the default), lossy, unordered, duplicating; db19: datagrams, ordered, fifo.",
+        "fifo (the default), lossy, unordered, duplicating, stale; db19: datagrams, ordered, fifo.",
         metavar="NAME",
         complete="networks",
     ),

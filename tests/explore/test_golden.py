@@ -38,6 +38,7 @@ EXPLORED: dict[str, tuple[Configuration, bool, int | None]] = {
     "lossy": (CONFIGURATIONS[5], True, 16),
     "unordered": (CONFIGURATIONS[6], False, 18),
     "duplicating": (CONFIGURATIONS[7], False, 22),
+    "stale": (Configuration(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, network="stale"), True, None),
     "inside": (
         Configuration(variant="clear-then-history", nodes=2, txns=1, timeouts=1, crashes=1, losses=0), True, None
     ),

@@ -35,6 +35,7 @@ WORLDS = (
     CONFIGURATIONS[1],
     Configuration(**ONE, network="lossy", drops=1),
     Configuration(**ONE, network="unordered"),
+    Configuration(**ONE, network="stale"),
     Configuration(**ONE, network="duplicating", duplicates=1),
     Configuration(**SMALL, variant="no-promise"),
     Configuration(**DB19),

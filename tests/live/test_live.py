@@ -196,7 +196,8 @@ def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> N
         (("--reduction", "auto"), "--reduction does not go with --live"),
         (("--property", "agreement"), "--property does not go with --live"),
         (("--progress-property", "join"), "there is no progress property 'join'"),
-        (("--network", "unordered"), "--network unordered: one message may be overtaken forever"),
+        (("--network", "unordered"), "--network unordered: a message may be overtaken forever"),
+        (("--network", "stale"), "--network stale: a message may be overtaken forever there, or arrive long after"),
         (("--protocol", "zookeeper"), "no progress property of zookeeper is declared"),
     ],
 )

@@ -52,6 +52,7 @@ WORLDS = {
     "lossy": DROPPING,
     "unordered": Configuration(timeouts=1, crashes=1, losses=1, network="unordered"),
     "duplicating": REPEATING,
+    "stale": Configuration(timeouts=2, crashes=1, losses=1, network="stale"),
     "datagrams": LAB,
     "ordered": Configuration(
         protocol="db19", timeouts=2, crashes=1, heartbeats=1, network="ordered", drops=1, duplicates=1
@@ -83,7 +84,7 @@ def walked(c: Configuration, chance: random.Random, length: int = 45) -> Trace:
         inside = [word for word, kind in kinds.items() if kind == "crash_in_receipt"]
         usual = [word for word, kind in kinds.items() if kind not in RARE]
         word = chance.choice(inside or (usual if usual and chance.random() < 0.85 else possible))
-        if c.variant == TOSSED:
+        if c.variant == TOSSED or c.network == "stale":
             trial = runner.state.copy()
             runner.model.program.python["apply"](trial, word)  # not listened to
             word |= chance.randrange(max(1, trial.choices)) << 32

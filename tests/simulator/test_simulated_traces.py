@@ -54,7 +54,15 @@ def faulty(seed: int, protocol: str, network: str = "", variant: str = "") -> Ru
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("protocol", "network"),
-    [("zab", ""), ("zab", "lossy"), ("zab", "unordered"), ("zab", "duplicating"), ("db19", ""), ("db19", "ordered")],
+    [
+        ("zab", ""),
+        ("zab", "lossy"),
+        ("zab", "unordered"),
+        ("zab", "duplicating"),
+        ("zab", "stale"),
+        ("db19", ""),
+        ("db19", "ordered"),
+    ],
 )
 @settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 2**32))

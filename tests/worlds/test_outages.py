@@ -24,7 +24,7 @@ NAMES = """(
     AtMost, Each, Fields, Int, Node, Range, SeqOf, State, Variant, action, broken, declare, force, ghost, observation,
     on_disk, safety,
 )"""
-BUDGETS = ("timeouts", "crashes", "losses", "power_losses", "outages")
+BUDGETS = ("timeouts", "crashes", "losses", "power_losses", "outages", "partitions")
 WORLDS = [
     Configuration(**{**ONE, "power_losses": 1}),
     Configuration(**{**ONE, "outages": 1}),
@@ -42,6 +42,7 @@ def agree(c: Configuration, sizes: dict[str, int]) -> Explorer:
     fast, slow = machine.run(Limits(), True), Interpreter(Model(c), judged, False).run(Limits(), True)
     budgets = {name: c.budget[name] for name in (*BUDGETS, "puts") if name in c.budget}
     request = {"protocol": c.protocol, "nodes": c.nodes, "variant": c.variant, "budgets": budgets, "sizes": sizes}
+    request |= {"network": c.network}
     second = explore({**request, "properties": [p.name for p in judged]})
     levels = Counter(second["depth"])
     assert [*fast.levels] == [*slow.levels] == [levels[k] for k in range(len(levels))]

@@ -18,7 +18,7 @@ from zabspec.language.python.reference import StateView
 from zabspec.model import Model
 from zabspec.worlds import actor
 
-CHANNELS = ("to_leader", "to_follower", "in_flight", "in_line")
+CHANNELS = ("to_leader", "to_follower", "stale", "in_flight", "in_line")
 # What the events of a step tell, of the observed history of atomic broadcast.
 OF_EVENTS = frozenset(f.name for f in history_fields(1, 1, Int(0, 1), Record("Txn", {}), False, False))
 
@@ -238,10 +238,15 @@ def _lost_in_flight(before: JsonState, step: Step) -> list[str]:
         for l in nodes:
             gone = _gone(before["to_leader"][f][l], after["to_leader"][f][l], step, f, l, "to_leader")
             out += [f"{process_name(f)} -> {process_name(l)}: {m['kind']} is lost" for m in gone]
-        l = before["leader"][f]
-        gone = _gone(before["to_follower"][f], after["to_follower"][f], step, f, l, "to_follower")
-        out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
+            gone = _gone(_sent_down(before, f, l), _sent_down(after, f, l), step, f, l, "to_follower")
+            out += [f"{process_name(l)} -> {process_name(f)}: {m['kind']} is lost" for m in gone]
     return out
+
+
+def _sent_down(state: JsonState, f: int, l: int) -> list[Any]:
+    """Return what is in flight from l to f, also over earlier connections."""
+    stale: list[Any] = state["stale"][f][l] if "stale" in state else []
+    return stale + state["to_follower"][f] if state["leader"][f] == l else stale
 
 
 def _overtaken(before: JsonState, step: Step) -> list[str]:
@@ -270,5 +275,5 @@ def _gone(old: list[Any], new: list[Any], step: Step, f: int, l: int, channel: s
         del left[o.get("place", 0)]
     if about and row.loses:
         return [left[o["place"]]]
-    # a channel loses all it holds or nothing
-    return left if len(new) < len(left) else []
+    kept = next((k for k, m in enumerate(left) if new[k : k + 1] != [m]), len(left))
+    return left[kept:]

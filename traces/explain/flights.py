@@ -119,3 +119,6 @@ def in_flight(state: JsonState) -> Iterator[tuple[int, int, Mapping[str, Any]]]:
             yield from ((f, l, x) for x in channel)
     for f, channel in enumerate(state.get("to_follower", ())):
         yield from ((state["leader"][f], f, x) for x in channel)
+    for f, row in enumerate(state.get("stale", ())):
+        for l, channel in enumerate(row):
+            yield from ((l, f, x) for x in channel)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried
 from zabspec.language.python.reference import MessageView, StateView
+from zabspec.worlds.connections import STALE
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 
@@ -40,7 +41,7 @@ class Connections:
         self.opened: dict[frozenset[int], int] = {}  # connections between two processes so far
         self.incarnation: dict[tuple[int, int], int] = {}  # the latest of a follower to a leader
         self.count: dict[tuple[int, int, str], int] = {}  # sent over the open connection so far
-        self.queue: dict[tuple[int, int, str], list[int]] = {}  # the numbers of what is in flight
+        self.queue: dict[tuple[int, int, str], list[tuple[int, int]]] = {}  # what is in flight: connection, number
         self.over: dict[int, int] = {}  # the process to which a follower opened its connection
 
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
@@ -52,9 +53,12 @@ class Connections:
             pair = frozenset((f, l))
             self.over[f] = l
             self.incarnation[f, l] = self.opened[pair] = self.opened.get(pair, 0) + 1
-            for way in ("up", "down"):
-                self.count[f, l, way] = 0
-                self.queue[f, l, way] = []
+            kept = {"up": len(s.to_leader[f][l]), "down": len(s.to_follower[f])}  # none, but on a stale network
+            for way, length in kept.items():
+                queue = self.queue.setdefault((f, l, way), [])
+                numbered = self.count.get((f, l, way), 0) if s.NETWORK == STALE and f != l else 0
+                self.count[f, l, way] = max(0, numbered - (len(queue) - length))
+                del queue[length:]
 
         def on_send_up(s: StateView, f: int, m: MessageView) -> None:
             l = s.leader[f]
@@ -73,7 +77,7 @@ class Connections:
         number = 0
         if in_flight:
             number = self.count[f, l, way] = self.count[f, l, way] + 1
-            self.queue[f, l, way].append(number)
+            self.queue[f, l, way].append((self.incarnation[f, l], number))
         source, destination = (f, l) if way == "up" else (l, f)
         connection = self.incarnation.get((f, l), 0)
         return Transmission(m.name, carried(m), source, destination, connection, number, not in_flight)
@@ -89,13 +93,14 @@ class Connections:
         else:
             way, m, source, destination = "down", s.to_follower[f][place], l, f
         queue = self.queue[f, l, way]
-        number = queue[place] if row.keeps else queue.pop(place)
-        return Transmission(m.name, carried(m), source, destination, self.incarnation[f, l], number)
+        connection, number = queue[place] if row.keeps else queue.pop(place)
+        return Transmission(m.name, carried(m), source, destination, connection, number)
 
     def settle(self, s: StateView) -> None:
         """Forget what a step cleared out of a channel, which it always clears from the front."""
         for (f, l, way), queue in self.queue.items():
             left = len(s.to_leader[f][l]) if way == "up" else len(s.to_follower[f]) if self.over.get(f) == l else 0
+            left += len(s.stale[f][l]) if way == "down" and s.NETWORK == STALE else 0
             del queue[: len(queue) - left]
 
     def saved(self) -> FlightNumbers:

@@ -236,13 +236,13 @@ class Followed(Abstraction):
         Raises:
             TraceError: the explorer does not have it.
         """
-        (a, b, up), _, number = message
+        (a, b, up), connection, number = message
         names = [name for name in KINDS[kind].operands if name != "place"]
         operands = dict(zip(names, (b, a) if up else (a, b), strict=True))
         flight = self.runner.flight
         try:
             if isinstance(flight, Connections):
-                place = flight.queue[a, b, "up" if up else "down"].index(number)
+                place = flight.queue[a, b, "up" if up else "down"].index((connection, number))
             else:
                 assert isinstance(flight, Datagrams)
                 flying = [(x.source, x.target) for x in self.runner.state.in_flight]
@@ -258,7 +258,7 @@ class Followed(Abstraction):
         (f, l, up), connection, number = message
         flight = self.runner.flight
         assert isinstance(flight, Connections)
-        return flight.incarnation[f, l] == connection and number in flight.queue[f, l, "up" if up else "down"]
+        return (connection, number) in flight.queue[f, l, "up" if up else "down"]
 
     def drop_late(self) -> JsonState:
         """Drop lost messages that the explorer can drop by now; return the state without those that it cannot."""

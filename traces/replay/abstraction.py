@@ -5,7 +5,7 @@ explorer's network and budgets; they are reconstructed:
 
 - `link` from the ends of a connection: which of them are open, and whether it is cut;
 - `to_leader`, `to_follower` from the heap: the messages in transit over the current connection to an open end, in the
-  order of their numbers;
+  order of their numbers; on a stale network also those of earlier connections (`stale`: to a closed end);
 - `in_flight` from the heap: all of it;
 - the rest of a budget: the configuration's amount, less what was spent.
 
@@ -26,7 +26,7 @@ from zabspec.language.layout.kinds import MessageUnion
 from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import MessageView, StateView
 from zabspec.model import Model
-from zabspec.simulator.connections import DOWN_WAY, LOSSY, UP
+from zabspec.simulator.connections import DOWN_WAY, LOSSY, UP, outlasts
 from zabspec.simulator.mail import SEQ_AT, SEQ_BITS, slot_of
 from zabspec.simulator.model import Cluster
 from zabspec.worlds.connections import FOLLOWER_OPEN, LEADER_OPEN, LOST, NONE, OPEN
@@ -155,7 +155,8 @@ class Abstraction:
             if m.way != way:
                 continue
             f, l = m.follower, m.leader
-            if ends[f][l] and m.connection == numbers[f][l] and self.arrives(s, m):
+            here = ends[f][l] and m.connection == numbers[f][l]
+            if (here or outlasts(s, f, l, way)) and self.arrives(s, m):
                 found.setdefault((f, l), {})[m.number] = entry
         return {pair: [out[number] for number in sorted(out)] for pair, out in found.items()}
 
@@ -199,9 +200,13 @@ class Abstraction:
         if name == "to_leader":
             sent = self.over_all(s, UP)
             return [[self.texts(sent.get((f, l), [])) for l in self.nodes] for f in self.nodes]
-        if name == "to_follower":
-            sent = self.over_all(s, DOWN_WAY)
-            return [[m for l in self.nodes for m in self.texts(sent.get((f, l), []))] for f in self.nodes]
+        if name in ("to_follower", "stale"):
+            old = name == "stale"
+            sent = {
+                pair: out for pair, out in self.over_all(s, DOWN_WAY).items() if old != s.follower_end[pair[0]][pair[1]]
+            }
+            by_pair = [[self.texts(sent.get((f, l), [])) for l in self.nodes] for f in self.nodes]
+            return by_pair if old else [[m for sent_by in row for m in sent_by] for row in by_pair]
         if name == "in_line":
             pairs = Counter((m["source"], m["target"]) for m in self.datagrams(s))
             return [[pairs[p, q] for q in self.nodes] for p in self.nodes]

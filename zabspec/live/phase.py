@@ -99,8 +99,8 @@ def stable_phase(model: Model) -> StablePhase:
     protocol, network = model.protocol, model.configuration.network
     if network in IN_WORLDS[model.world.name].unfair:
         raise ConfigError(
-            f"--live: --network {network}: one message may be overtaken forever there, and no fairness is defined "
-            f"for that"
+            f"--live: --network {network}: a message may be overtaken forever there, or arrive long after its "
+            f"connection, and no fairness is defined for that"
         )
     if protocol.declared.progress:
         stated = import_module(protocol.declared.progress)

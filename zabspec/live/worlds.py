@@ -99,7 +99,7 @@ OVER_CONNECTIONS = StableWorld(
         "eventually (weakly fair): each process gets an answer from its oracle; each end of each connection receives "
         "what was sent, or learns of a loss",
     ),
-    unfair=("unordered",),  # of a channel something is taken, and one message overtaken for ever
+    unfair=("unordered", "stale"),  # one message is overtaken for ever; one arrives long after its connection
 )  # fmt: skip
 
 OVER_DATAGRAMS = StableWorld(

@@ -131,7 +131,8 @@ def bounding_epoch(world: str, size: Size, network: str) -> int:
     amounts = size.budgets
     if world == "datagrams":
         return size.nodes + amounts["timeouts"] + amounts["crashes"] + size.given_up
-    iterations = 1 + size.given_up + sum(amounts[b] for b in WORLD_BUDGETS[world]) + (network == "unordered")
+    more = network in ("unordered", "stale")
+    iterations = 1 + size.given_up + sum(amounts[b] for b in WORLD_BUDGETS[world]) + more
     return max(1, size.nodes * iterations // size.smallest_quorum)
 
 
@@ -149,7 +150,8 @@ def bounding_room(size: Size, network: str, variant: bool) -> tuple[int, int]:
     txns, twice = size.txns, 2 * size.budgets["duplicates"]
     if not variant and network == "fifo" and not size.system:
         return 2 + txns, max(2 + txns, 1 + 2 * txns)
-    return 3 + txns + twice, 3 + 3 * txns + twice
+    over = 1 + sum(size.budgets[b] for b in WORLD_BUDGETS["connections"]) if network == "stale" else 1
+    return over * (3 + txns + twice), over * (3 + 3 * txns + twice)
 
 
 def bind_types(main: Any, program: Program, size: Size) -> dict[str, Record]:

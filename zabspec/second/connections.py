@@ -10,8 +10,8 @@ from zabspec.second.kinds import Int, Letter, Seq
 from zabspec.second.state import NODE, Field, Role, part
 from zabspec.second.world import Step, World
 
-NETWORKS = ("fifo", "lossy", "unordered", "duplicating")
-UNORDERED = 2
+NETWORKS = ("fifo", "lossy", "unordered", "duplicating", "stale")
+UNORDERED, STALE = 2, 4
 NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = range(5)
 ELECTION, FOLLOWING, LEADING = range(3)
 
@@ -46,17 +46,21 @@ class Connections(World):
     def network_fields(self) -> list[Field]:
         up = Seq(self.model.messages, self.model.up).derive()
         down = Seq(self.model.messages, self.model.down).derive()
-        return [
+        fields = [
             part("link", Int(0, 4), Role.NETWORK, "network", NODE, NODE),
             part("to_leader", up, Role.NETWORK, "network", NODE, NODE),
             part("to_follower", down, Role.NETWORK, "network", NODE),
         ]
+        if self.model.network == STALE:
+            fields.append(part("stale", down, Role.NETWORK, "network", NODE, NODE))
+        return fields
 
     def in_flight(self, s: Any) -> Iterator[Letter]:
         for f in range(self.n):
             yield from s.to_follower[f]
             for l in range(self.n):
                 yield from s.to_leader[f][l]
+                yield from s.stale[f][l] if self.model.network == STALE else ()
 
     # --- what handlers call ---
 
@@ -64,9 +68,33 @@ class Connections(World):
         """Open the connection of f to l (C3)."""
         self.process(l)
         self.leave(self.process(f))
-        self.s.to_leader[f][l].clear()
+        if self.model.network == STALE and f != l:
+            self.cut(self.s.to_leader[f][l])
+            for m in self.s.stale[f][l]:
+                self.s.to_follower[f].append(m)
+            self.s.stale[f][l].clear()
+            self.cut(self.s.to_follower[f])
+        else:
+            self.s.to_leader[f][l].clear()
         self.s.link[f][l] = OPEN
         self.point()
+
+    def cut(self, channel: Any) -> None:
+        """Choose how many of the first messages of a channel are kept (C13)."""
+        kept = self.do_choose(len(channel) + 1)
+        while len(channel) > kept:
+            channel.remove(len(channel) - 1)
+
+    def close_up(self, f: int, l: int) -> None:
+        """Close the channel of f to l, at l's end (C13)."""
+        if self.model.network != STALE or f == l:
+            self.s.to_leader[f][l].clear()
+
+    def close_down(self, f: int, l: int) -> None:
+        """Close the channel to f from l, at f's end, if f has that end open (C13)."""
+        if self.model.network == STALE and f != l and self.s.link[f][l] in (OPEN, LOST, FOLLOWER_OPEN):
+            for m in self.s.to_follower[f]:
+                self.s.stale[f][l].append(m)
 
     def do_send_to_leader(self, f: int, m: Letter) -> None:
         """Send m to the leader that f follows (C4)."""
@@ -85,10 +113,11 @@ class Connections(World):
         """Close p's ends of all connections (C6)."""
         s, l = self.s, self.s.leader[self.process(p)]
         if l >= 0:
+            self.close_down(p, l)
             s.to_follower[p].clear()
             if s.link[p][l] == FOLLOWER_OPEN or l == p or s.role[l] != LEADING:
                 s.link[p][l] = NONE
-                s.to_leader[p][l].clear()
+                self.close_up(p, l)
             elif s.link[p][l] != NONE:
                 s.link[p][l] = LEADER_OPEN
         if s.role[p] == LEADING:
@@ -98,19 +127,21 @@ class Connections(World):
     def leave(self, f: int) -> None:
         """Close f's end of every connection that it opened (C3)."""
         s = self.s
+        for l in range(self.n):
+            self.close_down(f, l)
         s.to_follower[f].clear()
         for l in range(self.n):
             if s.link[f][l] in (OPEN, LOST) and l != f and s.role[l] == LEADING:
                 s.link[f][l] = LEADER_OPEN
             elif s.link[f][l] in (OPEN, LOST, FOLLOWER_OPEN):
                 s.link[f][l] = NONE
-                s.to_leader[f][l].clear()
+                self.close_up(f, l)
 
     def close_accepted(self, l: int) -> None:
         """Close the leader's end of the connections of others to l (C6)."""
         for f in range(self.n):
             if f != l:
-                self.s.to_leader[f][l].clear()
+                self.close_up(f, l)
                 if self.s.link[f][l] in (OPEN, LOST):
                     self.s.link[f][l] = FOLLOWER_OPEN
                 elif self.s.link[f][l] == LEADER_OPEN:
@@ -127,7 +158,7 @@ class Connections(World):
             self.s.link[f][l] = LOST
         else:
             self.s.link[f][l] = FOLLOWER_OPEN
-            self.s.to_leader[f][l].clear()
+            self.close_up(f, l)
 
     # --- steps ---
 
@@ -253,7 +284,7 @@ class Connections(World):
 
     def leader_learns(self, l: int, f: int) -> None:
         """Let l learn that its connection with f is lost (4)."""
-        self.s.to_leader[f][l].clear()
+        self.close_up(f, l)
         self.s.link[f][l] = FOLLOWER_OPEN if self.s.link[f][l] == LOST else NONE
         self.handle("on_follower_lost", l, f)
 

@@ -31,6 +31,7 @@ from zabspec.worlds.actor import (
     ELECTION,
     LEADING,
     after_event,
+    choose,
     is_down,
     may_receive,
     may_time_out,
@@ -60,13 +61,13 @@ from zabspec.worlds.steps import (
 )  # fmt: skip
 
 # The direction of a message over a connection, and whether it is the notice that the connection is lost.
-UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 1, 2, 3, 4
+NO_WAY, UP, DOWN_WAY, NOTICE_UP, NOTICE_DOWN = 0, 1, 2, 3, 4  # none: it is lost
 DATAGRAM = 5  # it belongs to no connection: a message of an election
 
 # What an end asks of the numbers of what it takes, by network (as `worlds/connections.py` names them):
-# each in turn; later than the last; nothing; in turn, or the last again.
-FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
-LAST_ORDER = DUPLICATING
+# each in turn; later than the last; nothing; in turn, or the last again; in turn, over all connections of a pair.
+FIFO, LOSSY, UNORDERED, DUPLICATING, STALE = 0, 1, 2, 3, 4
+LAST_ORDER = STALE
 
 RECOVERY_TICKS = 150  # a process that has not recovered by then, and some jitter, tries again
 ORACLE_TICKS = 10
@@ -91,7 +92,7 @@ def connection_fields() -> tuple[Field, ...]:
     number = Int(0, 2**16 - 1)
     pair = (NODE, NODE)
     return (
-        Field("sim_order", Int(0, LAST_ORDER), net, (), "FIFO, LOSSY, UNORDERED or DUPLICATING"),
+        Field("sim_order", Int(0, LAST_ORDER), net, (), "FIFO, LOSSY, UNORDERED, DUPLICATING or STALE"),
         Field("opened", number, net, pair, "connections between two processes so far (lower first)"),
         Field("connection", number, net, pair, "which of them this is"),
         Field("follower_end", Bool(), net, pair, "the follower's end is open"),
@@ -133,12 +134,32 @@ def open_as(s: State, f: Node, l: Node, number: int) -> None:
     s.follower_end[f][l] = True
     s.leader_end[f][l] = True
     s.cut[f][l] = False
-    s.sent_up[f][l] = 0
-    s.sent_down[f][l] = 0
-    s.taken_up[f][l] = 0
-    s.taken_down[f][l] = 0
+    if s.sim_order == STALE and f != l:
+        s.sent_up[f][l] = last_kept(s, f, l, UP, s.taken_up[f][l], s.sent_up[f][l])
+        s.sent_down[f][l] = last_kept(s, f, l, DOWN_WAY, s.taken_down[f][l], s.sent_down[f][l])
+    else:
+        s.sent_up[f][l] = 0
+        s.sent_down[f][l] = 0
+        s.taken_up[f][l] = 0
+        s.taken_down[f][l] = 0
     s.arrives_up[f][l] = 0
     s.arrives_down[f][l] = 0
+
+
+def last_kept(s: State, f: Node, l: Node, way: int, taken: int, sent: int) -> int:
+    """Choose how much of earlier connections still arrives on a stale network; return the last number of that."""
+    last = taken + choose(s, sent - taken + 1)
+    for k in range(s.sim_queued):
+        slot = slot_of(s.sim_queue[k])
+        if s.sim_flight[slot].follower == f and s.sim_flight[slot].leader == l and s.sim_flight[slot].way == way:
+            if s.sim_flight[slot].number > last:
+                s.sim_flight[slot].way = NO_WAY
+    return last
+
+
+def outlasts(s: State, f: Node, l: Node, way: int) -> bool:
+    """Return whether a message between f and l outlasts its connection."""
+    return s.sim_order == STALE and f != l and (way == UP or way == DOWN_WAY)
 
 
 def is_open(s: State, f: Node, l: Node) -> bool:
@@ -294,12 +315,14 @@ def deliver_due(s: State) -> None:
         if way == DATAGRAM:
             deliver_datagram(s, slot)
             release(s, slot)
-        elif s.sim_flight[slot].connection != s.connection[f][l]:
+        elif s.sim_flight[slot].connection != s.connection[f][l] and not outlasts(s, f, l, way):
             release(s, slot)  # of an older connection
         elif way == UP and s.leader_end[f][l]:
             deliver_up(s, word, f, l)
         elif way == DOWN_WAY and s.follower_end[f][l]:
             deliver_down(s, word, f, l)
+        elif outlasts(s, f, l, way):
+            push(s, word + TICK)
         elif way == NOTICE_DOWN and s.follower_end[f][l] and not reads(s, f, l):
             push(s, word + TICK)
         elif way == NOTICE_UP and s.leader_end[f][l] and not leads(s, l):
@@ -362,7 +385,7 @@ def reads(s: State, f: Node, l: Node) -> bool:
 
 def in_turn(s: State, number: int, taken: int) -> bool:
     """Return whether an end takes a message now, by its number and the last one it took."""
-    if s.sim_order == FIFO:
+    if s.sim_order == FIFO or s.sim_order == STALE:
         return number == taken + 1
     if s.sim_order == DUPLICATING:
         return number == taken + 1 or number == taken

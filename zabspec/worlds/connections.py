@@ -9,7 +9,7 @@ A protocol has a leader oracle, or its elections are one step of the world: a le
 maximal, by fields that the protocol names (`emit_elections`). The others of a larger quorum join (`may_join`).
 
 A new connection between the same two processes opens when both ends have learned of the loss of the one before
-(`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after.
+(`docs/explanation/readings.md`: reconnection), so nothing of the old one arrives after, except on a stale network.
 
 This module also has the untimed world's steps: which are possible in a state (`enabled`) and what each does (`apply`).
 The kinds of step are rows of `worlds/steps.py`.
@@ -120,7 +120,7 @@ from zabspec.worlds.steps import (
 NONE, OPEN, LOST, LEADER_OPEN, FOLLOWER_OPEN = 0, 1, 2, 3, 4
 
 # The networks. FIFO is the paper's (II); the others break its assumptions.
-FIFO, LOSSY, UNORDERED, DUPLICATING = 0, 1, 2, 3
+FIFO, LOSSY, UNORDERED, DUPLICATING, STALE = 0, 1, 2, 3, 4
 
 # Pairs that may be swapped although they touch the same connection: functions of this module by their names, what a
 # kind of step does to the network by itself by the kind's, and `closed`, the role of a process that has closed its
@@ -188,14 +188,16 @@ def remaining_work(s: State) -> int:
     return left
 
 
-def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field, ...]:
+def connection_fields(message: MessageUnion, up: int, down: int, network: int) -> tuple[Field, ...]:
     """Return the network's fields.
 
     Args:
         message: the messages.
         up, down: the capacities of a channel, in messages.
+        network: the network; on a stale one, what was not received when a follower's end closed is kept.
     """
     net = Role.NETWORK
+    left = "what a leader (second index) sent a follower over connections whose end the follower has closed"
     return (
         Field(
             "link", OneOf("NONE", "OPEN", "LOST", "LEADER_OPEN", "FOLLOWER_OPEN"), net, (NODE, NODE),
@@ -203,6 +205,7 @@ def connection_fields(message: MessageUnion, up: int, down: int) -> tuple[Field,
         ),
         Field("to_leader", Seq(message, up, "--channel"), net, (NODE, NODE), "in flight from follower to leader"),
         Field("to_follower", Seq(message, down, "--channel"), net, (NODE,), "in flight from its leader to a follower"),
+        *([Field("stale", Seq(message, down, "--channel"), net, (NODE, NODE), left)] if network == STALE else []),
     )  # fmt: skip
 
 
@@ -226,17 +229,50 @@ def initialize(s: State) -> None:
 
 def connect(s: State, f: Node, l: Node) -> None:
     """Open a connection of follower f to l."""
+    take_stale(s, f, l)
     s.link[f][l] = OPEN
+
+
+def take_stale(s: State, f: Node, l: Node) -> None:
+    """On a stale network, let the first messages of earlier connections of f to l arrive on the one that opens.
+
+    Any number of them does, in either direction; the others are lost.
+    """
+    if s.NETWORK == STALE:
+        up = choose(s, len(s.to_leader[f][l]) + 1)
+        for _ in range(s.UP):
+            if len(s.to_leader[f][l]) > up:
+                s.to_leader[f][l].remove(len(s.to_leader[f][l]) - 1)
+        s.to_follower[f] = s.stale[f][l]
+        s.stale[f][l].clear()
+        down = choose(s, len(s.to_follower[f]) + 1)
+        for _ in range(s.DOWN):
+            if len(s.to_follower[f]) > down:
+                s.to_follower[f].remove(len(s.to_follower[f]) - 1)
+
+
+def close_up(s: State, f: Node, l: Node) -> None:
+    """Lose what is in flight from f to l, whose end closes; a stale network keeps it."""
+    if s.NETWORK != STALE or f == l:
+        s.to_leader[f][l].clear()
+
+
+def close_down(s: State, f: Node, l: Node) -> None:
+    """Lose what is in flight to f, which closes its end of a connection to l; a stale network keeps it."""
+    if s.NETWORK == STALE:
+        if f != l and s.link[f][l] != NONE and s.link[f][l] != LEADER_OPEN:
+            s.stale[f][l] = s.to_follower[f]
+    s.to_follower[f].clear()
 
 
 def disconnect(s: State, p: Node) -> None:
     """Close process p's end of the connection it opened, and as a leader of all it accepted."""
     l = s.leader[p]
     if l != NOBODY:
-        s.to_follower[p].clear()
+        close_down(s, p, l)
         if s.link[p][l] == FOLLOWER_OPEN or l == p or s.role[l] != LEADING:
             s.link[p][l] = NONE
-            s.to_leader[p][l].clear()
+            close_up(s, p, l)
         elif s.link[p][l] != NONE:  # what is closed already stays so
             s.link[p][l] = LEADER_OPEN
     if s.role[p] == LEADING:
@@ -247,7 +283,7 @@ def close_accepted(s: State, l: Node) -> None:
     """Close process l's end of every connection that another process opened to it."""
     for f in range(s.NODES):
         if f != l:
-            s.to_leader[f][l].clear()
+            close_up(s, f, l)
             if s.link[f][l] == OPEN or s.link[f][l] == LOST:
                 s.link[f][l] = FOLLOWER_OPEN
             elif s.link[f][l] == LEADER_OPEN:
@@ -480,7 +516,7 @@ def apply(s: State, word: int) -> None:
     elif kind == JOIN:
         on_follow(s, a, b)
     elif kind == LEADER_LEARNS:
-        s.to_leader[b][a].clear()
+        close_up(s, b, a)
         s.link[b][a] = FOLLOWER_OPEN if s.link[b][a] == LOST else NONE
         on_follower_lost(s, a, b)
     elif kind == FOLLOWER_LEARNS:
@@ -529,7 +565,7 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
         on_leader_lost(s, a)
     elif kind == LEADER_LOSES:
         s.losses_left = s.losses_left - 1
-        s.to_leader[b][a].clear()
+        close_up(s, b, a)
         s.link[b][a] = FOLLOWER_OPEN
         on_follower_lost(s, a, b)
     elif kind == POWER_LOSS:
@@ -562,7 +598,7 @@ def lose(s: State, f: Node, l: Node) -> None:
         s.link[f][l] = LOST
     else:
         s.link[f][l] = FOLLOWER_OPEN
-        s.to_leader[f][l].clear()
+        close_up(s, f, l)
 
 
 def crash(s: State, p: Node) -> None:

@@ -20,28 +20,33 @@ from zabspec.worlds.connections import (
     NONE,
     OPEN,
     close_accepted,
+    close_down,
+    close_up,
     disconnect,
     read_at_follower,
+    take_stale,
 )
 
 
 def connect(s: State, f: Node, l: Node) -> None:
     """Open a connection of follower f to l, after closing the one that it has left open."""
     leave(s, f)
-    s.to_leader[f][l].clear()
+    close_up(s, f, l)
+    take_stale(s, f, l)
     s.link[f][l] = OPEN
 
 
 def leave(s: State, f: Node) -> None:
     """Close process f's end of whatever it opened, also to a process that it no longer follows."""
-    s.to_follower[f].clear()
     for l in range(s.NODES):
         if s.link[f][l] != NONE and s.link[f][l] != LEADER_OPEN:  # f has its end
+            close_down(s, f, l)
             if s.link[f][l] == FOLLOWER_OPEN or l == f or s.role[l] != LEADING:
                 s.link[f][l] = NONE
-                s.to_leader[f][l].clear()
+                close_up(s, f, l)
             else:
                 s.link[f][l] = LEADER_OPEN
+    s.to_follower[f].clear()
 
 
 def enabled_at_follower(s: State, out: Words, f: Node) -> None:

@@ -30,6 +30,7 @@ class OverConnections(World):
         "lossy": connections.LOSSY,
         "unordered": connections.UNORDERED,
         "duplicating": connections.DUPLICATING,
+        "stale": connections.STALE,
     }
     most_nodes = (7, "its elections and cuts go through every set of processes, in 8 bits of a step's word")
     trusted = frozenset(  # `actor` only declares them: where nothing overrides a function, it does nothing
@@ -40,32 +41,34 @@ class OverConnections(World):
         return {}
 
     def fields(self, c: Parameters, message: MessageUnion, capacity: Capacity) -> tuple[Field, ...]:
-        return connections.connection_fields(message, *capacity)
+        return connections.connection_fields(message, *capacity, self.networks[c.network])
 
     def epochs(self, c: Parameters) -> int:
         """Return the largest epoch within the budgets.
 
         Every new epoch takes a CEPOCH each from a quorum, a process sends one an iteration, and begins a new iteration
-        after a fault. On an unordered channel it does so also when NEWLEADER overtakes NEWEPOCH: one more for each,
-        then --max-epoch.
+        after a fault. On an unordered channel it does so also when NEWLEADER overtakes NEWEPOCH, on a stale one when an
+        old one arrives: one more for each, then --max-epoch.
         """
-        iterations = 1 + c.faults + (c.network == "unordered")
+        iterations = 1 + c.faults + (c.network in ("unordered", "stale"))
         return max(1, c.nodes * iterations // c.smallest_quorum)
 
     def capacity(self, c: Parameters) -> Capacity:
         """Return the channel capacities, in messages: to a leader, to a follower.
 
         On the paper's channels CEPOCH, NEWEPOCH and NEWLEADER are received before more is sent; a variant, or another
-        network, may have every message of a connection in flight at once, or send one again.
+        network, may have every message of a connection in flight at once, or send one again. A stale network has those
+        of several connections.
         """
         if c.network == "fifo" and not c.variant and not c.quorums:  # of another system some of Q may be behind
             return 2 + c.txns, max(2 + c.txns, 1 + 2 * c.txns)
-        return 3 + c.txns + 2 * c.duplicates, 3 + 3 * c.txns + 2 * c.duplicates
+        over = 1 + c.faults if c.network == "stale" else 1
+        return over * (3 + c.txns + 2 * c.duplicates), over * (3 + 3 * c.txns + 2 * c.duplicates)
 
     def most_steps(self, c: Parameters, capacity: Capacity) -> int:
         n, (up, down) = c.nodes, capacity
         bound = n * (3 * n + 8) + n * 4
-        if c.network != "fifo":
+        if not self.in_order(c) or c.duplicates:
             bound += 3 * n * n * up + 3 * n * down
         if c.partitions:
             bound += 1 << (n - 1)
@@ -80,7 +83,7 @@ class OverConnections(World):
         )
 
     def in_order(self, c: Parameters) -> bool:
-        return c.network in ("fifo", "duplicating") and not c.drops
+        return c.network in ("fifo", "duplicating", "stale") and not c.drops
 
     def conventions(self, c: Parameters, message: MessageUnion) -> Conventions | None:
         """Return the world's conventions on the paper's channels, without cuts of the whole network."""

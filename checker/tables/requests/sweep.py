@@ -93,7 +93,7 @@ class SweepRequest(Request):
     variant: Annotated[Words, several("Variants; `none` is the protocol itself.", "--variant")] = ()
     network: Annotated[
         Words,
-        several("zab: fifo, lossy, unordered, duplicating; db19: datagrams, ordered, fifo.", "--network"),
+        several("zab: fifo, lossy, unordered, duplicating, stale; db19: datagrams, ordered, fifo.", "--network"),
     ] = ()
     oracle: Annotated[
         Words,

@@ -213,6 +213,7 @@ CHANNELS = ("fifo", "lossy", "unordered", "duplicating")
 WORLDS = (
     *(f"{network}: {kind}" for network in ("datagrams", "ordered", "fifo") for kind in OVER_DATAGRAMS),
     *(f"connections {network}: {kind}" for network in CHANNELS for kind in OVER_CONNECTIONS),
+    *(f"connections stale: {kind}" for kind in OVER_CONNECTIONS if not ("elect" in kind or kind == "join")),
     *(f"connections lossy: {kind}" for kind in ("drop_to_leader", "drop_to_follower")),
     *(f"connections duplicating: {kind}" for kind in ("repeat_to_leader", "repeat_to_follower")),
 )  # fmt: skip

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from tests.second.generator.requests import NETWORKS, at_least
+from tests.second.generator.requests import NETWORKS, STALE, at_least
 from tests.second.generator.systems import may_count
 from tests.second.generator.text import Builder, Generated, protocol
 
@@ -86,7 +86,7 @@ def need_of(wanted: str) -> tuple[str, str, Need]:
     world, network = need.world, where.removeprefix("connections ")
     if where:
         world = "connections" if where.startswith("connections ") else "datagrams"
-        if network not in NETWORKS[world] or need.world not in ("", world):
+        if network not in (*NETWORKS[world], STALE) or need.world not in ("", world):
             raise ValueError(f"{wanted}: there is no such step")
     return world, network, need
 

@@ -15,6 +15,7 @@ NETWORKS = {
     "datagrams": ("datagrams", "ordered", "ordered", "fifo"),
     "connections": ("fifo", "lossy", "unordered", "duplicating"),
 }
+STALE, OFTEN = "stale", 0.2  # it is drawn apart, so that the other protocols stay as they were
 MAX_STATES = 700
 USUAL = {"datagrams": ("timeouts",), "connections": ("timeouts", "crashes", "losses")}  # of those bounded by it
 FEW = 0.3
@@ -26,6 +27,8 @@ def request_for(b: Builder, properties: list[str]) -> dict[str, Any]:
     """A request that fits the protocol of a builder."""
     random, words = b.random, b.words
     network = random.choice(NETWORKS[words.world])
+    if words.world == "connections" and not any("elects=" in d for d in b.declared):
+        network = STALE if Random(f"{b.seed} stale").random() < OFTEN else network
     faults = {"crashes": 0.35}
     if words.world == "datagrams":
         faults |= {"drops": 0.3, "duplicates": 0.3}
