@@ -107,7 +107,8 @@ class Judge:
         key = tuple(self.after.cells[self.history])
         if key not in self.known:
             self.known[key] = {p.name for p in self.of_history if self.violates(p)}
-        return self.known[key] | {p.name for p in asked if p not in self.of_history and self.violates(p)}
+        rest = [p for p in asked if p.over != "history" or p.needs_witness]
+        return self.known[key] | {p.name for p in rest if self.violates(p)}
 
     def meets(self, prop: Property) -> bool:
         """Return whether the state that `after` shows meets the premise of a property of states."""

@@ -431,23 +431,28 @@ def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
     Args:
         data: a state's bytes, `layout.size` of them.
     """
-    gather, held = moves(layout, p)
+    gather, bytes_of, held = moves(layout, p)
     out = bytearray(gather(data))
+    for at, images in bytes_of:
+        out[at] = images[out[at]]
     for at, kind in held:
         out[at : at + kind.size] = renamed(kind, bytes(out[at : at + kind.size]), p)
     return bytes(out)
 
 
 @lru_cache(maxsize=1024)
-def moves(layout: Layout, p: tuple[int, ...]) -> tuple[Callable[[bytes], tuple[int, ...]], list[tuple[int, Kind]]]:
+def moves(
+    layout: Layout, p: tuple[int, ...]
+) -> tuple[Callable[[bytes], tuple[int, ...]], list[tuple[int, bytes]], list[tuple[int, Kind]]]:
     """Return the function that gathers a state's bytes into those of its renaming, and what to rename in them.
 
     Process names in the gathered bytes are still the old ones.
 
     Returns:
-        The function, and the place and kind of every value that holds processes.
+        The function, the places of bytes that are a process or a set of processes, each with the images of its values,
+        and the place and kind of every other value that holds processes.
     """
-    source, held = list(range(layout.size)), []
+    source, held, bytes_of = list(range(layout.size)), [], []
     for field in layout.schema.fields:
         if field.role is Role.SCRATCH:
             continue
@@ -455,9 +460,12 @@ def moves(layout: Layout, p: tuple[int, ...]) -> tuple[Callable[[bytes], tuple[i
             moved = tuple(p[i] if axis == NODE else i for i, axis in zip(index, field.axes, strict=True))
             to = layout.offset(field.name, *moved)
             source[to : to + field.kind.size] = range(offset, offset + field.kind.size)
-            if names_processes(field.kind):
+            if field.kind.size == 1 and names_a_process(field.kind):
+                values = range(len(p) + 1 if isinstance(field.kind, NodeId) else 1 << len(p))
+                bytes_of.append((to, b"".join(renamed(field.kind, bytes([value]), p) for value in values)))
+            elif names_processes(field.kind):
                 held.append((to, field.kind))
-    return itemgetter(*source), held
+    return itemgetter(*source), bytes_of, held
 
 
 def names_processes(kind: Kind) -> bool:
