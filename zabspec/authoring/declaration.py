@@ -428,6 +428,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 WEAK, STRONG = "weak", "strong"
+ENDS = "mark with @final where a run may end"
 
 
 def check_fairness(fair: object, fair_to: object, budget: str) -> None:
@@ -654,10 +655,9 @@ def safety(
 ) -> Looks | Callable[[Looks], Looks]:
     """Mark a safety property.
 
-    It is true in every state (`over="state"`), of every observed history (`"history"`), of every step (`"step"`, of
-    `(before, event, after)`), or in every state in which no step is possible (`"terminal"`: otherwise a deadlock). Its
-    docstring is its statement; `witness`, of the same parameters, returns whether the property is checked
-    non-vacuously, and its docstring says when.
+    It is true in every state (`over="state"`), of every observed history (`"history"`), or of every step (`"step"`, of
+    `(before, event, after)`). Its docstring is its statement; `witness`, of the same parameters, returns whether the
+    property is checked non-vacuously, and its docstring says when.
 
     A property of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight
     of that kind, and with two messages of every two (`m.source` sent it, and it is for `m.target`); its witness takes
@@ -672,8 +672,9 @@ def safety(
         raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 
     def mark(function: Looks) -> Looks:
-        if over not in (STATE, HISTORY, STEP, TERMINAL):
-            raise ProtocolError(f"a property is over state, history, step or terminal, not {over!r}")
+        if over not in (STATE, HISTORY, STEP):
+            ends = f": {ENDS}" if over == TERMINAL else ""
+            raise ProtocolError(f"a property is over state, history or step, not {over!r}{ends}")
         words = unwrapped(premise) or (first_paragraph(witness.__doc__) or name_of(witness)).rstrip(".")
         made = Property(name or name_of(function), over, "", words, function, witness, default=default)
         function.claim = made  # type: ignore[attr-defined]

@@ -46,7 +46,7 @@ from zabspec.authoring.clocks import (
     refuse_unset,
     with_clocks,
 )  # fmt: skip
-from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size, Variant
+from zabspec.authoring.declaration import ENDS, Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import (
     BY_ROLE,
@@ -172,7 +172,6 @@ MARKS = (
     "made_action", "made_change", "receives", "observes", "claim", "progress_property", "begins_runs", "ends_runs",
 )  # fmt: skip
 OF_ALL = ("no-runtime-error", DEADLOCK)  # the properties that every protocol has
-ENDS = "mark with @final where a run may end"
 # Arguments that a protocol of somebody's own has not, and what to do instead.
 OF_OURS = {
     "shared_names": "omit it",

@@ -17,6 +17,7 @@ from invariants import properties_of
 from invariants.registry import Property
 from tests.small_protocols import SMALL, Small, asked
 from zabspec.model import Configuration, Model
+from zabspec.properties import DEADLOCK
 
 
 @pytest.fixture
@@ -98,12 +99,10 @@ def test_a_range_named_after_epochs_is_named_where_a_protocol_has_none(tmp_path:
 def test_z3_leaves_properties_of_terminal_states_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that other states violate is no clause, and is not violated by them."""
     path = tmp_path / "small.py"
-    done = OTHER.replace("witness=up", 'over="terminal", witness=up').replace("> 4", "< 2").replace("another", "done")
-    path.write_text(SMALL["as it is"].text.replace("PROTOCOL =", f"{done}PROTOCOL ="), encoding="utf-8")
-    assert {v.clause.name: v.word for v in asked(str(path)).verdicts if v.clause.name in ("low", "done")} == {
-        "low": "proved"
-    }
+    path.write_text(SMALL["as it is"].text.replace("(__name__", "(__name__, deadlock=True"), encoding="utf-8")
+    words = {v.clause.name: v.word for v in asked(str(path)).verdicts}
+    assert (words["low"], DEADLOCK in words) == ("proved", False)
     monkeypatch.setattr(extension, "inductive", lambda *_: (set(), ()))
-    judged = [p for p in properties_of(str(path)) if p.name in ("low", "done")]
+    judged = [p for p in properties_of(str(path)) if p.name in ("low", DEADLOCK)]
     said = extension.z3_answers(Configuration(str(path), nodes=2), judged, 20.0, 1)
-    assert (said["done"].text, said["low"].steps > 0) == (extension.TERMINAL_STATES, True)
+    assert (said[DEADLOCK].text, said["low"].steps > 0) == (extension.TERMINAL_STATES, True)
