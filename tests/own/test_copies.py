@@ -27,8 +27,8 @@ from zabspec.simulator.run import Run
 SMALL = {"nodes": 2, "txns": 1, "timeouts": 1}
 
 
-@pytest.mark.slow(seconds=9)
-@pytest.mark.parametrize("name", ["zab", "ladis", "db19"])
+@pytest.mark.slow(seconds=6)
+@pytest.mark.parametrize("name", ["zab", "db19"])
 def test_a_copy_is_explored_as_the_protocol_is(name: str, tmp_path: Path) -> None:
     copied = copy_of(name, tmp_path)
     found = []
@@ -70,7 +70,6 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
         ways = [m.most_steps // m.protocol.text.alternatives for m in (own, other)]  # a variant may choose among more
         assert ways[0] == ways[1]
         assert own.configuration.budget == other.configuration.budget
-        assert why_not_narrowed(own) == why_not_narrowed(other)
         assert why_not_narrowed(own) == why_not_narrowed(other)
         assert own.program.schema == other.program.schema
 

@@ -1,6 +1,6 @@
 """The protocols of examples/, each in one file: what they claim holds, is tested, and breaks with a rule changed.
 
-Small questions; both engines give the same counts, whether processes may be renamed or stand in an order.
+Small questions, of the interpreter; what compiled code says of any protocol is held by the second semantics.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
+from checker.explore.symmetry import asymmetry
 from checker.requests.live import assumed
 from invariants import properties_of
 from traces.judging.simulated import judged_properties
@@ -50,24 +51,22 @@ BREAKS = {
     ("raft_election", "generous"): ({"nodes": 2, "crashes": 0, "budgets": "elections=2"}, "election-safety", 6),
     ("raft_election", "forgetful"): ({"crashes": 1, "budgets": "elections=2"}, "election-safety", 8),
 }
-LARGE = {("leader_lease", "late"), ("views", "by-the-new"), ("raft_election", "forgetful")}
+LARGE = {("leader_lease", "late"), ("views", "by-the-new"), ("raft_election", "forgetful")}  # compiled
 
 
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", HOLDS)
-def test_an_example_holds_and_both_engines_count_the_same(name: str) -> None:
+def test_an_example_holds(name: str) -> None:
     options, states, told = HOLDS[name]
     path = str(EXAMPLES / f"{name}.py")
     model, judged = Model(Configuration(path, **options)), properties_of(path)  # type: ignore[arg-type]
-    code, why = Compiled.of(model, judged, True)
+    why = asymmetry(model, judged)
     assert bool(why) == bool(told)
     assert told in why
-    fast = Explorer(code, 1).run(Limits(), False)
-    slow = Interpreter(model, judged, not why).run(Limits(), False)
-    assert (fast.complete, fast.error, dict(fast.violations)) == (True, "", {})
-    assert set(fast.witnessed) == {p.name for p in judged}
-    assert sum(fast.levels) == states
-    assert (slow.levels, slow.raw_levels, slow.generated) == (fast.levels, fast.raw_levels, fast.generated)
+    found = Interpreter(model, judged, not why).run(Limits(), False)
+    assert (found.complete, found.error, dict(found.violations)) == (True, "", {})
+    assert set(found.witnessed) == {p.name for p in judged}
+    assert sum(found.levels) == states
 
 
 @pytest.mark.slow(seconds=1)

@@ -47,9 +47,15 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("asked", ["explore", "bmc", "main"])
-@pytest.mark.parametrize("packaged", [False, True])
+@pytest.mark.parametrize(
+    ("way", "asked", "packaged"),
+    [
+        *((way, "explore", False) for way in WAYS),
+        ("a module beside", "explore", True),
+        ("a constant", "main", True),
+        ("a constant", "bmc", False),
+    ],
+)
 def test_each_request_reads_what_is_there_then(
     folder: Path, monkeypatch: pytest.MonkeyPatch, way: str, asked: str, packaged: bool
 ) -> None:

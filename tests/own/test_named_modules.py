@@ -100,9 +100,9 @@ def levels_of(path: str, variant: str = "") -> list[int]:
 
 
 @pytest.mark.slow(seconds=5)
-@pytest.mark.parametrize("helper", ["leads", "cuts", "one_leads", "lose"])
+@pytest.mark.parametrize("helper", ["leads", "cuts", "one_leads"])
 def test_a_variant_in_a_module_means_its_own_module_by_its_names(helper: str, tmp_path: Path) -> None:
-    """Whatever the world (`cuts`, `lose`, `OPEN`) or the text calls its own."""
+    """Whatever the world (`cuts`, `OPEN`) or the text calls its own."""
     late = LATE.replace("HELPER", helper)
     variants = 'VARIANTS = [Variant("late", "followers stay", {"on_timeout": late})]\n'
     here = 'variants=[Variant("late", "followers stay", {"on_timeout": late})]'

@@ -21,24 +21,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import (
-    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, declare, receives, safety, send, stored,
-)  # fmt: skip
-
-
-class GO(MessageType):
-    x: Annotated[int, Int(0, 3)]
-    to: Node
+from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
 
 
 class State(Fields):
     level: Each[Node, Annotated[int, Int(0, 2)]] = stored("how far")
-    chief: Each[Node, Node] = stored("whom it follows")
-    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 2)]], AtMost(2)]] = stored("what it did")
-
-
-def on_start(s: State, p: Node) -> None:
-    s.chief[p] = NOBODY
 
 
 def may(s: State, p: Node) -> bool:
@@ -48,12 +35,6 @@ def may(s: State, p: Node) -> bool:
 @action(when=may, budget="ups")
 def up(s: State, p: Node) -> None:
     s.level[p] += 1
-    send(s, p, p, GO(x=s.level[p], to=s.chief[p]))
-
-
-@receives
-def on_go(s: State, p: Node, m: GO) -> None:
-    pass
 
 
 '''
@@ -67,20 +48,6 @@ def on_go(s: State, p: Node, m: GO) -> None:
 
 def low(s: State, p: Node) -> bool:
     return (1 << (s.level[p] - 1)) == 9
-
-
-def mark(s: State, k: int) -> bool:
-    return s.log[0][k] == 9
-
-
-def ends_before(s: State, q: Node) -> bool:
-    """Some process is up, or follows who q follows."""
-    for p in range(s.NODES):
-        if s.level[p] >= 1:
-            return True
-        if s.level[q] == 9:
-            return True
-    return False
 
 
 @safety(witness=somebody)
@@ -98,15 +65,7 @@ EACH = "for p in range(s.NODES):"
 OF_PROCESSES = {
     "return": [EACH, "    if s.level[p] >= 1:", "        return True", "    if (1 << (s.level[p] - 1)) == 9:",
                "        return True", "return True"],
-    "helper": [EACH, "    if s.level[p] >= 1 or low(s, p):", "        return True", "return True"],
-    "break": [EACH, "    if s.level[p] >= 1:", "        break", "    if s.level[s.chief[p]] == 9:", "        break",
-              "return True"],
     "any": ["found = False", EACH, "    found = found or (s.level[p] >= 1 or low(s, p))", "return found"],
-    "all": ["none = True", EACH, "    none = none and (s.level[p] < 1 and s.log[p][s.level[p] - 1] == 0)",
-            "return not none"],
-    "nobody": ["return ends_before(s, s.chief[0])"],
-    "index": [EACH, "    if s.level[p] >= 1:", "        return True", "    if s.log[p][len(s.log[p]) - 1] == 9:",
-              "        return True", "return True"],
 }  # fmt: skip
 
 

@@ -53,9 +53,7 @@ def test_every_engine_counts_the_same(start: str) -> None:
     plain = Interpreter(code(start).model, properties_of(str(TEXT)), True).run(NO_LIMIT, True)
     assert (plain.levels, plain.raw_levels, plain.generated) == (found.levels, found.raw_levels, found.generated)
     assert {n: f.depth for n, f in plain.violations.items()} == {n: f.depth for n, f in found.violations.items()}
-    if not start:
-        apart = Interpreter(code(start).model, properties_of(str(TEXT)), False).run(NO_LIMIT, True)
-        assert apart.levels == found.raw_levels
+
     assert found.violations.keys() == {"one-leader-a-term"}
 
 

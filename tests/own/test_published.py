@@ -25,13 +25,14 @@ PUBLISHED = [
 
 @pytest.mark.parametrize(("name", "states", "orbits"), PUBLISHED)
 def test_a_published_model_has_the_states_that_are_published(name: str, states: int, orbits: int) -> None:
-    asked = ["--protocol", str(TEXTS / f"{name}.py"), "--no-trace"]
-    whole = CliRunner().invoke(main, [*asked, "--no-symmetry", "--reduction", "none"])
-    assert whole.exit_code == 0, whole.output
-    assert re.search(rf"(?m)^distinct states +{states:,}$", whole.stdout), whole.output
-    found = CliRunner().invoke(main, [*asked, "--reduction", "none"])
+    asked = ["--protocol", str(TEXTS / f"{name}.py"), "--no-trace", "--reduction", "none"]
+    found = CliRunner().invoke(main, asked)
+    assert found.exit_code == 0, found.output
     said = f"{orbits:,} orbits, of {states:,} states" if orbits < states else f"{states:,}\n"
     assert f"distinct states        {said}" in found.stdout, found.output
+    if orbits < states:
+        whole = CliRunner().invoke(main, [*asked, "--no-symmetry"])
+        assert re.search(rf"(?m)^distinct states +{states:,}$", whole.stdout), whole.output
 
 
 def test_who_asks_reads_and_writes() -> None:

@@ -260,10 +260,10 @@ def some_step(before: State, event: State, after: State) -> bool:
 '''
 
 
-@pytest.mark.slow(seconds=6)
-@pytest.mark.parametrize("fault", ["timeouts", "crashes", "losses"])
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("fault", ["timeouts", "crashes"])
 def test_an_action_may_spend_what_a_fault_costs(fault: str, tmp_path: Path) -> None:
-    """Who is on its own is told by what is left of two of these."""
+    """Who is on its own is told by what is left of these."""
     found = searched(tmp_path, ANY_STEP + SPENT.replace("{fault}", fault), {fault: 2})
     assert "nobody-spends-after" in found.full.violations
     found.agree()
@@ -444,20 +444,13 @@ def test_a_premise_may_look_at_what_is_left(tmp_path: Path) -> None:
     assert conclusive(found.ample) == ("in-order" in found.ample.witnessed)
 
 
-@pytest.mark.slow(seconds=9)
-@pytest.mark.parametrize(
-    ("body", "budgets"),
-    [(SEASON, {}), (SEES, {"units": 2}), (WATCHED, {"units": 1}), (TWICE, {"units": 1, "others": 1})],
-    ids=["season", "sees", "watched", "twice"],
-)
-def test_a_large_search_says_what_one_of_every_step_says(
-    body: str, budgets: dict[str, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.slow(seconds=2)
+def test_a_large_search_says_what_one_of_every_step_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the command line has it, if a protocol with budgets of its own is reduced where it is large."""
     monkeypatch.setattr("checker.explore.narrowing.SMALL", 20)
     monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
     path = tmp_path / "budgets.py"
-    path.write_text(HEAD.replace("{leaving}", "") + body + TAIL.format(budgets=budgets))
+    path.write_text(HEAD.replace("{leaving}", "") + SEES + TAIL.format(budgets={"units": 2}))
     found = []
     for reduction in ("none", "auto"):
         asked = ["--protocol", str(path), "--nodes", "2", "--reduction", reduction, "--no-trace", "--json"]

@@ -122,48 +122,6 @@ def test_a_process_of_any_role_is_chosen_with_symmetry(tmp_path: Path) -> None:
     assert code.model is model
 
 
-REFUSED: list[tuple[str, str, str]] = [
-    ("any_of(s, Server), ASK", "any_of(s, Client), ASK", "ASK, which on_ask receives, takes a process of role server"),
-    ("any_of(s, Server), ASK", "any_process(s), ASK", "may be of any role"),
-    ("source: Client, m: ASK", "source: Server, m: ASK", "takes a process of role server, and p is of role client"),
-    ("s.owner[p] = m.who", "s.owner[p] = p", "takes a process of role client, and p is of role server"),
-    ("s.owner[p] == NOBODY:", "s.owner[source] == NOBODY:", "owner[...], a field of role server, takes"),
-    ("serve(s, p, source)", "serve(s, p, p)", "serve(c) takes a process of role client, and p is of role server"),
-    ("served_by[p].add(source)", "served_by[p].add(p)", "served_by[p] takes a process of role server"),
-    ("ASK(who=p)", "ASK(who=any_of(s, Server))", "ASK.who takes a process of role client"),
-    (
-        "    send(s, p, any_of(s, Server), ASK(who=p))\n",
-        "    q = any_of(s, s.served_by[p])\n    send(s, p, q, ASK(who=q))\n",
-        "ASK.who takes a process of role client, and q is of role server",
-    ),
-    ("if s.owner[p] == NOBODY:", "if s.owner[p] == p:", "they are never equal"),
-    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c], Client)", "takes processes of role client"),
-    ("is_quorum(s, s.served_by[c], Server)", "is_quorum(s, s.served_by[c])", "with roles give the role"),
-    ("any_of(s, Server), ASK", "only(s, Server), ASK", "needs a role with one process, and --server is 2"),
-    ("processes(s, Server)", "processes(s, Serving)", "Serving is not a role; there are Client, Server"),
-    ("q in s.served_by[c] and", "is_a(s, any_process(s), Client) and", "is_a takes a process that has a name"),
-    ('NewType("Server", Node)', 'NewType("Serve", Node)', 'Server = NewType("Server", Node)'),
-    ('NewType("Client", Node)', "1", "Client is the type of role client"),
-    ('of="server"', 'of="store"', "owner is of role 'store'; there are client, server"),
-    ('of="server"', 'of="node"', "owner is of role 'node', which is an axis: a field of each process has it anyway"),
-    ('"server": 2}', '"server": 21}', "role server has 1 to 20 processes, not 21"),
-    ('"server": 2}', '"server": 19}', "21 processes: a model has at most 20"),
-    ('"server": 2}', '"asked": 2}', "call role asked something else"),
-    ('"server": 2}', '"Server": 2}', "one word in small letters"),
-    ("__name__,", "__name__, transactions=True,", "has one kind of process"),
-    ("__name__,", '__name__, world="connections",', "over connections processes lead and follow"),
-    ("def serve(", "def on_start(s: State, p: Server) -> None:\n    s.seen[p] = True\n\n\ndef serve(",
-     "on_start is of all processes, (s: State, p: Node): call it on_start_server"),
-    ("def serve(", "def on_start_server(s: State, p: Client) -> None:\n    s.seen[p] = True\n\n\ndef serve(",
-     "on_start_server takes (s: State, p: Server)"),
-    ("def idle(s: State, p: Client)", "def idle(s: State, p: Server)", "an action takes (s: State, p: Node)"),
-    ("s.served_by[p].add(source)", "s.seen[p] = len(s.served_by[p]) >= s.MAJORITY", "MAJORITY"),
-]  # fmt: skip
-
-
-BEGUN = "    begun: Each[Coordinator, bool]\n"
-
-
 def test_a_process_of_any_role_may_be_asked_for_its_role(tmp_path: Path) -> None:
     """`is_a` before what one role alone has."""
     shown = "    s.seen[p] = True\n    if is_a(s, p, Server):\n        s.owner[p] = NOBODY\n"

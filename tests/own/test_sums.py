@@ -6,8 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 REST = """from __future__ import annotations
 from typing import Annotated
 
@@ -35,18 +33,18 @@ PROTOCOL = declare(__name__, nodes=1, budgets={"begins": 1})
 """
 
 
-@pytest.mark.parametrize("by", ["s.by[0]", "-1"])
-@pytest.mark.parametrize("words", [[], ["bmc", "--depth", "1"], ["--engine", "interpret"]], ids=str)
-def test_the_least_number_by_minus_one_leaves_no_rest(folder: Path, words: list[str], by: str) -> None:
+EACH = """from click.testing import CliRunner
+from checker.cli import main
+for words in ([], ["bmc", "--depth", "1"], ["--engine", "interpret"]):
+    for name in ("field.py", "constant.py"):
+        ended = CliRunner().invoke(main, [*words, "--protocol", name])
+        assert (ended.exit_code, "VIOLATED" in ended.stdout) == (1, True), ended.output
+"""
+
+
+def test_the_least_number_by_minus_one_leaves_no_rest(folder: Path) -> None:
     """A machine's division has no result for it, and ends the process."""
-    (folder / "rest.py").write_text(REST.replace("BY", by))
-    command = [
-        sys.executable,
-        "-c",
-        "from checker.cli import main; main()",
-        *words,
-        "--protocol",
-        str(folder / "rest.py"),
-    ]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, "VIOLATED" in ended.stdout) == (1, True), ended.stderr
+    for name, by in (("field", "s.by[0]"), ("constant", "-1")):
+        (folder / f"{name}.py").write_text(REST.replace("BY", by))
+    ended = subprocess.run([sys.executable, "-c", EACH], capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
