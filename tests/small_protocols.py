@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
+
+import pytest
 
 from checker.proofs.symbolic import pool
 from checker.proofs.symbolic.assumptions import beside, sized
@@ -144,6 +148,32 @@ SMALL = {
 }  # fmt: skip
 
 
+class Here:
+    """A pool of processes that is this one: each task is done when it is asked."""
+
+    def apply_async(self, what: Callable[[Any], Any], task: tuple[Any]) -> SimpleNamespace:
+        found = what(*task)
+        return SimpleNamespace(ready=lambda: True, get=lambda: found)
+
+    def terminate(self) -> None: ...
+
+    def join(self) -> None: ...
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No process is started, which costs a second: for tests of what is said, not of who says it."""
+    monkeypatch.setattr(pool.multiprocessing, "get_context", lambda _: SimpleNamespace(Pool=lambda *_: Here()))
+    yield
+    forgotten()
+
+
+def forgotten() -> None:
+    """Forget what was made of a file: another may stand there."""
+    for kept in (pool.induction, pool.possible, pool.told_apart):
+        kept.cache_clear()
+
+
 def asked(path: str, only: str = "", most: int = 0, limit: float = 60.0, **given: Any) -> Outcome:
     """What comes of the whole question, or of some moves, asked in this process.
 
@@ -156,8 +186,7 @@ def asked(path: str, only: str = "", most: int = 0, limit: float = 60.0, **given
     c = sized(Configuration(path, **(usual | given)))
     argument = argument_of(path)
     assert argument is not None
-    for kept in (pool.induction, pool.possible, pool.told_apart):
-        kept.cache_clear()  # of the file as it was
+    forgotten()
     clauses = tuple(p.name for p in (*beside(c), *argument.clauses))
     question = Question(c, clauses, targets=tuple(p.name for p in argument.targets), seconds=limit)
     verdicts = {p.name: Verdict(p) for p in question.named((*clauses, *question.targets))}

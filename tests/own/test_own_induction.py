@@ -18,7 +18,7 @@ from checker.proofs.symbolic.pool import Outcome, Question
 from checker.proofs.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
-from tests.small_protocols import asked
+from tests.small_protocols import asked, in_this_process  # noqa: F401
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model
@@ -255,8 +255,9 @@ def test_what_cannot_be_asked_is_one_sentence(written) -> None:
 
 
 @pytest.mark.slow(seconds=2)
+@pytest.mark.usefixtures("in_this_process")
 def test_some_clauses_checked_alone_never_count_as_all(written) -> None:
-    small = ("--nodes", "2", "--channel", "2", "--jobs", "1")
+    small = ("--nodes", "2", "--channel", "2")
     code, text = said("--protocol", written(), *small, "--clause", "one-decision,agreement")
     assert code == 0
     assert [line.split()[:2] for line in text.splitlines()[1:3]] == [["one-decision", "kept"], ["agreement", "kept"]]

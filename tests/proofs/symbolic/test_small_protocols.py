@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
+from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from checker.proofs.symbolic import extension
 from checker.proofs.symbolic.bmc import Bounds, check
@@ -35,7 +34,7 @@ def property_of(path: Path) -> Property:
 @pytest.mark.parametrize(("written", "small"), SMALL.items(), ids=SMALL, indirect=["written"])
 def test_z3_and_a_search_of_everything_agree(written: Path, small: Small) -> None:
     model, p = Model(Configuration(str(written), nodes=2)), property_of(written)
-    searched = Explorer(Compiled.of(model, [p], False)[0], 1).run(Limits(None, None, None, None), False)
+    searched = Interpreter(model, [p], False).run(Limits(), False)
     assert min((len(v.schedule) for v in searched.violations.values()), default=None) == small.depth
     outcome = asked(str(written))
     verdict = next(v for v in outcome.verdicts if v.clause.name == "low")

@@ -17,7 +17,7 @@ from checker.proofs.prove.queries import Prover
 from checker.proofs.symbolic import smt2
 from checker.proofs.symbolic.smt2 import NotWritten, about, index, record_into
 from checker.proofs.symbolic.solver import Solver, SolverAnswer
-from tests.second.solvers import Answered, answered, chosen, differ, only_one, summary
+from tests.second.solvers import Answered, answered, differ, only_one, summary
 from zabspec.proofs.abstract.theory import ZAB
 
 p, q, r = (z3.Bool(name) for name in ("p", "q r", "r"))
@@ -158,28 +158,3 @@ def test_the_list_refuses_what_was_not_written_here(folder: Path) -> None:
 def test_nothing_is_written_unless_it_is_asked_for(tmp_path: Path) -> None:
     assert not smt2.is_recording()
     Solver().check()
-
-
-# --- the campaign ------------------------------------------------------------------------------------
-
-
-def test_a_seed_fixes_the_sample_and_a_proof_is_taken_whole() -> None:
-    files = [f"{k}.smt2" for k in range(100)]
-    assert chosen("bmc", files, 5, 1) == chosen("bmc", files[::-1], 5, 1)
-    assert len(chosen("bmc", files, 5, 2)) == 5
-    assert chosen("prove", files, 5, 1) == files
-
-
-def test_a_difference_is_told_from_what_one_solver_cannot_decide(tmp_path: Path) -> None:
-    both = [
-        Answered("prove", f"{z}-{c}", z, c, 0.1)
-        for z in ("sat", "unsat", "unknown")
-        for c in ("sat", "unsat", "unknown")
-    ]
-    assert [a.file for a in differ(both)] == ["sat-unsat", "unsat-sat"]
-    assert [a.file for a in only_one(both)] == ["sat-unknown", "unsat-unknown", "unknown-sat", "unknown-unsat"]
-    bad = tmp_path / "bad.smt2"
-    bad.write_text("(assert (no such)")
-    word, took = answered(bad, 1.0)
-    assert differ([Answered("prove", "bad", "unsat", word, took)])
-    assert "differ: 2" in summary(both)
