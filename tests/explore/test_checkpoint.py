@@ -248,7 +248,7 @@ def test_no_room_on_disk_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # --- the command ---------------------------------------------------------------------------------------
 
-WORDS = [f"--{name}={n}" for name, n in QUESTION.items()]
+WORDS = [*(f"--{name}={n}" for name, n in QUESTION.items()), "--property=one-leader-an-epoch"]
 
 
 def asked(*words: str) -> Result:

@@ -25,7 +25,7 @@ ONE = PROPERTIES[:1]
 MANY = Configuration(nodes=3, txns=2, timeouts=1, crashes=1, losses=0)
 
 
-@pytest.mark.parametrize("most", [1, 2, 17, 1000, 2001, 30_000])
+@pytest.mark.parametrize("most", [1, 17, 2001])
 def test_as_many_states_as_were_asked_for(most: int) -> None:
     """Never fewer, and at most one more in each group of fingerprints; the same on any number of threads."""
     code = Compiled(Model(MANY), ONE, True)

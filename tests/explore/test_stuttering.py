@@ -352,8 +352,11 @@ class Recorder:
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("network", ["ordered", "datagrams"])
-@pytest.mark.parametrize("variant", ["", "equal", "itself", "again", "ghost", "disk", "chooses", "back"])
+@pytest.mark.parametrize(
+    ("variant", "network"),
+    [*((name, "ordered") for name in ("", "equal", "itself", "again", "ghost", "disk", "chooses", "back")),
+     ("equal", "datagrams")],
+)  # fmt: skip
 def test_a_receipt_stutters_if_it_did_nothing(variant: str, network: str) -> None:
     """What is derived from two states and the step between them is what the step was seen to do."""
     c = lines(variant, network, duplicates=1, crashes=1)
@@ -442,11 +445,10 @@ CALM = ("--variant", "passes", "--property", "nobody-is-answered")
 @pytest.mark.slow(seconds=1)
 def test_the_command_leaves_them_out_unless_it_is_told_not_to() -> None:
     """And each answer is its own, whichever was compiled before."""
-    for _ in range(2):
-        for engine in ("compiled", "interpret"):
-            assert engine_of(*CALM, "--engine", engine) == (0, 5, True, None)
-            assert engine_of(*CALM, "--engine", engine, "--reduction", "stuttering") == (0, 5, True, None)
-            assert engine_of(*CALM, "--engine", engine, "--reduction", "none") == (0, 7, False, "--reduction none")
+    for engine in ("compiled", "interpret", "compiled"):
+        assert engine_of(*CALM, "--engine", engine) == (0, 5, True, None)
+        assert engine_of(*CALM, "--engine", engine, "--reduction", "none") == (0, 7, False, "--reduction none")
+    assert engine_of(*CALM, "--reduction", "stuttering") == (0, 5, True, None)
     assert engine_of("--variant", "passes", "--property", "nothing-ahead")[2:] == (
         False, "nothing-ahead reads what is in flight",
     )  # fmt: skip
