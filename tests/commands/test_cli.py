@@ -270,7 +270,7 @@ def test_a_run_cut_short_is_exit_3_and_says_how_far_it_got(
     limit: tuple[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticking(monkeypatch, breadth_first, HANG / 100)
-    report = report_of(run("--json", *limit))
+    report = report_of(run("--json", "--property", "agreement", "--property", "durability", *limit))
     assert report["verdict"] == "no verdict"
     assert reason in report["sentence"]
     assert report["sentence"].startswith("no verdict: ")
