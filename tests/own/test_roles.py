@@ -18,7 +18,6 @@ from checker.explore.result import Limits
 from checker.explore.symmetry import found_in
 from checker.live.report import Starving
 from invariants import properties_of
-from tests.second.generator.favoured import drawn
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
@@ -230,14 +229,6 @@ def test_a_progress_property_takes_a_role(kind: str, waits: str, second: str, sa
         other = replace(trace.lasso, process=1 if kind == "Client" else 0)
         with pytest.raises(NotFair, match="does not wait"):
             hold_fair(trace.model, trace.schedule, other)
-
-
-def test_random_protocols_with_roles_are_drawn() -> None:
-    """Of the campaign that favours roles: each declares them, with as many processes as it has in all."""
-    for seed in range(3):
-        made = drawn(seed, ["roles"])
-        assert "roles={" in made.text
-        assert made.request["budgets"]["client"] + made.request["budgets"]["server"] == made.request["nodes"]
 
 
 def test_all_products_of_small_roles_are_groups() -> None:

@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import pytest
@@ -24,24 +23,20 @@ from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol
 from tests.second.generator.coverage import CONSTRUCTS, CROSSED, constructs, table
-from tests.second.generator.favoured import drawn, need_of
-from tests.second.generator.requests import smaller
-from tests.second.generator.systems import may_count, with_system
+from tests.second.generator.favoured import drawn
 from tests.second.harness import tlc
 from tests.second.harness.book import ROOT, Book, Reference
-from tests.second.harness.campaign import coverage_lines, done_before, summary, write
-from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check, compare, tuned
+from tests.second.harness.campaign import summary
+from tests.second.harness.checking import ENGINES, ORDER, REDUCTIONS, USUAL, Outcome, check, compare
 from tests.second.harness.differences import stepwise
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.harness.searching import blind_to_mail, runs_differ
-from tests.second.harness.shrinking import shrunk_while
 from tests.second.harness.stepping import Interpreted, Steps
 from tests.second.harness.tlc import parsed
 from tests.second.plants import PLANTS
 from zabspec.language import LanguageError
 from zabspec.model import Model
-from zabspec.quorums import system_of
 
 FAST = (17, 201, 204)
 MORE = (200, 203, 205)
@@ -93,62 +88,6 @@ def test_the_generator_uses_the_whole_language() -> None:
     assert any("LOW" in line for line in table(Counter(), 40, 1))
 
 
-@pytest.mark.slow(seconds=3)
-def test_seldom_shapes_are_drawn_too() -> None:
-    """They have random numbers of their own: a protocol without them is what it was before there were any."""
-    texts = [protocol(seed).text for seed in range(120)]
-    for pattern in (
-        "def enters(",
-        "def begins_round(",
-        "def leaves(",
-        "def takes_ballot(",
-        "def picks_some(",
-        "def asks_q",
-    ):
-        assert 0 < sum(pattern in text for text in texts) < 40, pattern
-    for shape in ("for j in range(", "e = choose(s, ", "for i in s.", "x = y", "of_shape_premise"):
-        assert any(shape in text for text in texts), shape
-    assert 0 < sum("acts_in_shape" in text for text in texts) < 60
-
-
-@pytest.mark.slow(seconds=3)
-def test_a_protocol_is_drawn_in_which_a_wanted_step_can_occur(tmp_path: Path, reference: Reference) -> None:
-    for wanted in ("connections lossy: join+crash_inside", "power_loss_electing", "fifo: heartbeat"):
-        world, network, need = need_of(wanted)
-        made = drawn(3, [wanted])
-        assert made.text == drawn(3, [wanted]).text
-        assert made.features["world"] == world
-        assert network in ("", made.request["network"])
-        assert all(word in made.text for word in need.source)
-        assert made.request["nodes"] >= need.nodes
-        assert all(made.request["budgets"][name] >= amount for name, amount in need.budgets.items())
-    both = need_of("join+crash_electing")[2]
-    assert (both.source, both.nodes, both.budgets) == (("elects=(", "on_disk("), 3, {"crashes": 1})
-    outcome = check(drawn(80020, ["connections lossy: crash_electing"]), tmp_path, (), reference)
-    assert "connections lossy: crash_electing" in outcome.has
-    assert drawn(3).text == protocol(3).text
-
-
-@pytest.mark.slow(seconds=3)
-def test_protocols_have_declared_features() -> None:
-    """Wanted or not: and what each is, is among what a campaign counts."""
-    texts = [protocol(seed).text for seed in range(120)]
-    for feature, shape, counted in (
-        ("bounded_by_world", "bounded_by_world=True", "bounded by its world"),
-        ("transactions", "transactions=True", "transactions"),
-        ("own_down", "def is_down(", "says who is down"),
-        ("choosy", "def oracle_may_name(", "oracle_may_name"),
-        ("binding", "def takes_other(", ""),
-    ):
-        assert 0 < sum(shape in text for text in texts) < 40, feature
-        made = drawn(7, [feature])
-        assert shape in made.text
-        assert not counted or counted in constructs(made.text)
-    used = {name for text in texts for name in constructs(text)}
-    assert {"revise", "own epochs", "room either way", "budget read by a property", "budget read by the environment",
-            "budget of the world spent by an action", "abdeliver"} <= used  # fmt: skip
-
-
 @pytest.mark.slow(seconds=2)
 def test_roles_maps_and_timers_are_crossed(tmp_path: Path, reference: Reference) -> None:
     """In few protocols nearly everything that is counted of them is there; one is held against the reference, who
@@ -166,57 +105,6 @@ def test_roles_maps_and_timers_are_crossed(tmp_path: Path, reference: Reference)
     assert {"roles x maps", "maps x choices"} <= {*outcome.has}
 
 
-def test_a_request_made_smaller_keeps_its_roles() -> None:
-    """Their sizes follow from the number of processes, and are no budgets that there may be less of."""
-    request: dict[str, Any] = with_system({"roles": ("a", "b", "c"), "skew": True, "nodes": 4, "budgets": {}})
-    assert request["budgets"] == {"a": 1, "b": 2, "c": 1}
-    sizes = {smaller({**request, "budgets": {**request["budgets"], "x": 1}}, Random(k))["nodes"] for k in range(9)}
-    assert sizes == {3}
-
-
-def answering(asked: list[Mapping[str, Any]], said: Mapping[str, Any]) -> Callable[[Mapping[str, Any]], Book]:
-    """A second semantics that notes what it is asked, and finds one state."""
-
-    def answer(request: Mapping[str, Any]) -> Book:
-        asked.append(request)
-        one = {"states": [{}], "edges": [], "errors": [], "terminal": [], "depth": [0], "verdicts": {}}
-        return Book({**one, **said})
-
-    return answer
-
-
-def test_a_budget_that_binds_stays_small(tmp_path: Path, reference: Reference) -> None:
-    made = drawn(120004, ["connections fifo: binding"])
-    (name,) = made.features["most"]
-    asked: list[Mapping[str, Any]] = []
-    small_model = answering(asked, {"complete": True, "expanded": 1})
-    tuned(made.request, 1, small_model, made.features["least"], made.features["most"])
-    assert len(asked) > 1
-    assert {request["budgets"][name] for request in asked} == {made.features["most"][name]}
-
-
-@pytest.mark.parametrize(
-    "wanted",
-    ["explode", "join+explode", "join+heartbeat", "ordered: join", "connections ordered: elect", "lossy: crash_inside"],
-)
-def test_a_step_that_cannot_be_favoured_is_refused(wanted: str) -> None:
-    with pytest.raises(ValueError, match=r"cannot be favoured|there is no such step|no protocol is of"):
-        need_of(wanted)
-
-
-def test_a_favoured_protocol_asks_for_quorums_of_its_system() -> None:
-    for seed in (7001, 7003):
-        made = drawn(seed, ["quorums"])
-        assert "is_quorum(" in made.text
-        assert not may_count(made.text)
-        assert made.request == with_system(made.request)
-        assert made.request["quorums"]
-        larger = with_system({**made.request, "nodes": 3})
-        assert system_of(larger["quorums"]).nodes == 3
-        assert "is_quorum(" not in drawn(seed).text
-        assert "quorums" not in drawn(seed).request
-
-
 @pytest.mark.parametrize(
     ("quorums", "orders"), [("", 6), ("weights 2,2,1", 6), ("weights 2,1,1", 2), ("groups {1,2},{3}", 6)]
 )
@@ -225,18 +113,6 @@ def test_renamings_of_the_reference_keep_the_system(quorums: str, orders: int) -
     asked = {"protocol": ballots, "nodes": 3, "network": "datagrams", "budgets": {"asks": 1}, "quorums": quorums}
     question = Question({**asked, "properties": []})
     assert len(Renamer(question.plain, question.configuration.quorums).orders) == orders
-
-
-def test_a_request_keeps_what_a_favoured_step_needs() -> None:
-    """However large its model is: it is cut at a depth rather than made too small for the step."""
-    asked: list[Mapping[str, Any]] = []
-    too_large = answering(asked, {"complete": False, "expanded": 0})
-    request = {"nodes": 3, "budgets": {"crashes": 2, "losses": 2}, "max_states": 1}
-    least = {"nodes": 3, "budgets": {"crashes": 1}}
-    cut, _ = tuned(request, 1, too_large, least)
-    assert cut["max_depth"] == 1
-    assert all(r["nodes"] == 3 and r["budgets"]["crashes"] >= 1 for r in asked)
-    assert tuned(request, 1, too_large)[0]["nodes"] < 3
 
 
 # --- engines against the second explorer -------------------------------------------------------------------
@@ -427,23 +303,6 @@ def test_beside_a_property_of_messages_others_are_judged(tmp_path: Path) -> None
     raise AssertionError("no protocol has one")
 
 
-def test_answers_are_kept_in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kept answer is that of the same protocol and request."""
-    monkeypatch.setenv("ZABCHECK_SECOND_BOOKS", str(tmp_path / "books"))
-    path = tmp_path / "random.py"
-    path.write_text(protocol(17).text)
-    request = {**protocol(17).request, "protocol": str(path), "max_states": 10, "properties": []}
-    with Reference() as asked:
-        first = asked.explore(request)
-        asked.stop()
-        again = asked.explore(request)
-        assert asked.process is None
-        assert again.answer == first.answer
-        path.write_text(protocol(17).text + "\n")
-        asked.explore(request)
-        assert asked.process is not None
-
-
 def test_faults_are_planted_in_texts_that_stand_there() -> None:
     for name, plant in PLANTS.items():
         assert plant.old in (ROOT / plant.file).read_text(), name
@@ -462,14 +321,6 @@ def test_renaming_is_of_processes_alone(tmp_path_factory: Any) -> None:
             image = renamer.renamed(value, order)
             assert renamer.orbit(canonical(image))[0] == renamer.orbit(key)[0]
             assert renamer.renamed(image, back) == value
-
-
-def test_what_differs_is_made_smaller_as_long_as_it_differs() -> None:
-    made = protocol(20)
-    text, request = shrunk_while(lambda text, request: "connect(" in text and request["nodes"] > 1, made, 5.0)
-    assert len(text) < len(made.text) / 3
-    assert request["nodes"] == 2
-    assert request["properties"] == []
 
 
 def test_values_are_read_as_tlc_writes_them() -> None:
@@ -501,26 +352,6 @@ def test_what_has_no_answer_within_its_limits_is_undecided(
     said = "\n".join(summary([outcome, slow]))
     assert "2 protocols: 2 undecided" in said
     assert "undecided: 0: reference: the reference took longer than 0 s" in said
-
-
-def test_what_several_campaigns_covered_is_added_up(tmp_path: Path) -> None:
-    usual = [Outcome(k, has=["len"]) for k in range(200)]
-    more = [Outcome(k, has=["len", "connections fifo: join"]) for k in range(2)]
-    assert "  LOW connections fifo: join: 0" in coverage_lines(usual)
-    lines = coverage_lines(usual, [more])
-    assert lines[0] == "of 202 protocols, in how many (at least 2 wanted):"
-    assert "  len: 202" in lines
-    assert "  connections fifo: join: 2" in lines
-
-
-def test_a_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
-    results = tmp_path / "results.jsonl"
-    write(results, Outcome(1, states=5, violated=["a"], properties=2, compared=["compiled"]))
-    with results.open("a") as file:
-        file.write('{"seed": 2, "sta')
-    before = done_before(results)
-    assert [o.seed for o in before] == [1]
-    assert "1 of 2 properties (50 %)" in "\n".join(summary(before))
 
 
 def test_a_search_that_the_machine_ends_is_undecided(

@@ -602,10 +602,8 @@ EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
     (lab(nodes=1, txns=2, timeouts=2, heartbeats=1), None),
     (lab(nodes=2, txns=2, timeouts=1), None),
     (lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), 12),
-    (lab(nodes=2, txns=1, timeouts=2, network="ordered"), None),
     (lab(nodes=3, txns=1, timeouts=1, network="ordered"), 6),
     (lab(nodes=2, txns=1, timeouts=1, network="fifo", drops=1, duplicates=1), 10),
-    (lab(nodes=3, txns=2, timeouts=1, heartbeats=1, crashes=1), 5),
 )
 
 
@@ -656,32 +654,6 @@ def test_some_of_these_break_the_lab_protocol() -> None:
     """The test above compares violations, so there must be some."""
     found = {name for c, depth in EXPLORED for name in depths(interpreted(c, depth)[1])}
     assert {"delivered-is-chosen", "total-order", "local-primary-order"} <= found
-
-
-# --- stuttering receipts -------------------------------------------------------------------------
-
-
-# To exhaustion, stuttering receipts included.
-STUTTERING = (
-    lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=0),
-    lab(nodes=2, txns=1, timeouts=1, heartbeats=1, network="ordered"),
-)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("configuration", STUTTERING, ids=name)
-def test_leaving_out_stuttering_receipts_loses_no_verdict(configuration: Configuration) -> None:
-    """With stuttering receipts as steps there are more states, which differ in what is in flight alone: the same states
-    of processes and history, the same verdicts and witnesses, at the same depths."""
-    few, leaving = interpreted(configuration, None)
-    all_ = Interpreter(model(configuration), JUDGED, False, every_step=True)
-    whole = all_.run(Limits(), keep_going=True)
-    assert leaving.complete and whole.complete
-    assert leaving.distinct < whole.distinct or configuration.network == "ordered"  # few stutter there
-    assert depths(leaving) == depths(whole)
-    assert leaving.witnessed == whole.witnessed
-    apart = [{without_mail(few.layout, data) for data in engine.seen} for engine in (few, all_)]
-    assert apart[0] == apart[1]
 
 
 # --- the observed history ------------------------------------------------------------------------

@@ -57,8 +57,6 @@ QUESTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"variant": "hasty"},
     {"writes": 2, "variant": "idle"},
-    {"elections": 2},
-    {"crashes": 1, "losses": 1, "power_losses": 0},
     {"crashes": 1, "losses": 1, "variant": "hasty"},
 )
 
@@ -83,9 +81,8 @@ def test_every_level_has_as_many_states_as_in_the_second_semantics(question: dic
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("question", [{"variant": "hasty"}, {"start": "full"}], ids=str)
-def test_both_engines_count_the_same(question: dict[str, Any]) -> None:
-    c = asked(**question)
+def test_both_engines_count_the_same() -> None:
+    c = asked(start="full")
     fast, slow = explored(c), Interpreter(Model(c), properties_of(str(TEXT)), False).run(Limits(), True)
     assert counted(fast) == counted(slow)
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from checker.proofs.symbolic.transition import Transition
@@ -123,16 +121,12 @@ def log(tmp_path: Path) -> str:
 
 
 def explored(log: str, **more: object) -> tuple[Exploration, Configuration]:
-    """To exhaustion, in both engines, which agree."""
+    """To exhaustion; that machine code does so too is held by random runs, below and over connections."""
     c = Configuration(log, **more)  # type: ignore[arg-type]
-    code = Compiled.of(Model(c), properties_of(log), False)[0]
-    fast = Explorer(code, 1).run(Limits(), True)
-    slow = Interpreter(Model(c), properties_of(log), False).run(Limits(), True)
-    assert (fast.levels, fast.generated, fast.event_counts) == (slow.levels, slow.generated, slow.event_counts)
-    assert fast.complete
-    assert not fast.error
-    assert {n: v.depth for n, v in fast.violations.items()} == {n: v.depth for n, v in slow.violations.items()}
-    return fast, c
+    found = Interpreter(Model(c), properties_of(log), False).run(Limits(), True)
+    assert found.complete
+    assert not found.error
+    return found, c
 
 
 @pytest.mark.slow(seconds=1)

@@ -273,15 +273,11 @@ def step_verdicts(configuration: Configuration) -> tuple[int, int]:
 # Configuration, symmetry, depth: small enough for the CPython world. None: to exhaustion.
 EXPLORED: tuple[tuple[Configuration, bool, int | None], ...] = (
     (Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0), False, None),
-    (CONFIGURATIONS[0], True, 18),
-    (Configuration(nodes=2, txns=1, timeouts=0, crashes=0, losses=0), False, None),
     (SMALL, False, 18),
     (SMALL, True, 26),
     (CONFIGURATIONS[1], True, 6),
-    (Configuration(nodes=2, txns=3, timeouts=0, crashes=0, losses=1), True, 17),
     (USUAL, True, 4),
     (CONFIGURATIONS[3], False, 4),
-    (Configuration(nodes=3, txns=1, timeouts=0, crashes=0, losses=0), True, 25),
     (CONFIGURATIONS[4], True, 3),
     (CONFIGURATIONS[5], True, 4),
     (CONFIGURATIONS[6], False, 5),
