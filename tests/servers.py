@@ -15,6 +15,7 @@ from traces.spark.java import Java
 from traces.zookeeper.reenact.distributions import Cannot, Release, find_release, of_maven, write_poms
 from zabspec.language.native.jit import cache_folder
 
+CLASS_PATH = "dependency:build-classpath"
 SPARK = "3.9.5"  # the release of PySpark 4.3, which the extra `spark` installs: no test of it is skipped
 
 
@@ -28,17 +29,21 @@ def found(release: str) -> Release | str:
     try:
         return find_release(release)
     except Cannot as problem:
-        return find_release(release) if fetched(release, "dependency:build-classpath") else str(problem)
+        return find_release(release) if fetched(release, CLASS_PATH) else str(problem)
 
 
-def fetched(release: str, *goals: str) -> bool:
-    """Get what is of a release from Maven, if this run of the tests may: product and tests download nothing else."""
+def fetched(release: str, goal: str, of_all: bool = True) -> bool:
+    """Get what is of a release from Maven, if this run of the tests may: product and tests download nothing else.
+
+    Args:
+        of_all: of what the server needs, too. A class path of the server alone starts none.
+    """
     if not os.environ.get("ZABCHECK_MAVEN"):
         return False
     pom = write_poms([release])
     with (cache_folder() / "servers" / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two must not write to Maven's local repository at once
-        command = ["mvn", "-q", "-B", "-f", str(pom), *goals, "-DincludeArtifactIds=zookeeper"]
+        command = ["mvn", "-q", "-B", "-f", str(pom), goal, *([] if of_all else ["-DincludeArtifactIds=zookeeper"])]
         return subprocess.run(command, check=False, capture_output=True, timeout=600).returncode == 0
 
 
@@ -50,7 +55,7 @@ def sources_of(release: str) -> zipfile.ZipFile:
         path = jars[0].with_name(f"{jars[0].stem}-sources.jar") if jars else None
         if path and path.is_file():
             return zipfile.ZipFile(path)
-        if not fetched(release, "dependency:build-classpath", "dependency:sources"):
+        if not fetched(release, CLASS_PATH) or not fetched(release, "dependency:sources", of_all=False):
             break
     pytest.skip(f"Maven's local repository has no sources of ZooKeeper {release} (ZABCHECK_MAVEN=1 gets them)")
 
