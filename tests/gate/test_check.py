@@ -192,45 +192,6 @@ def test_what_is_known_is_let_pass_until_its_day_is_over(gate: Gate, monkeypatch
     assert "suppressions" not in run["results"][0]
 
 
-# --- what is wrong with a file -----------------------------------------------------------------
-
-WRONG = {
-    "": "'check' is missing",
-    "check = []": "must be one or more",
-    "[[check]": "is no TOML",
-    f"[[check]]\nname = 'x'\nmax_states = {'9' * 5000}": "a number in it is too large",
-    one(HOLDS, "nodes = 'three'"): "check tpc: --nodes must be a whole number, not 'three'",
-    one(HOLDS, "nodes = 99"): "check tpc: --nodes must be 1 to 20, not 99",
-    one(HOLDS, "quorums = [1]"): "--quorums",
-    one(HOLDS, "nodes = -1"): "check tpc: --nodes must be 1 to 20, not -1",
-    one(HOLDS, 'variant = "hsty"'): "check tpc: there is no variant 'hsty' of tpc.py; did you mean hasty?",
-    one(
-        HOLDS, 'engine = "compield"'
-    ): "check tpc engine must be compiled, interpret, spark, simulate, live or replay, not 'compield'",
-    one(HOLDS, 'properties = ["agrement"]'): "did you mean agreement?",
-    one(HOLDS, "time_limit = 0"): "check tpc: --time-limit must be a number of seconds above 0, not 0",
-    one(HOLDS, 'memory_limit = "lots"'): "--memory-limit must be a size",
-    one(HOLDS, "rounds = 3"): "there is no option 'rounds'",
-    one(HOLDS, "budgets = { starts = 1 }"): "declares no budget 'starts'",
-    one(HOLDS, 'protocol = "none.py"'): "cannot read none.py",
-    one(HOLDS, name="../x"): "check ../x name must be 1 to 100 letters, digits, dots and dashes, not '../x'",
-    one() + one(): "two checks are called tpc",
-    "[[check]]\nname = 'x'": "check x: 'expect' is missing",
-    one('verdict = "holds"'): "an expectation needs a 'source'",
-    one('verdict = "holds", source = ""'): "check tpc expect",
-    one(f'verdict = "hold", {SOURCE}'): "check tpc expect verdict must be holds, violated or not reached, not 'hold'",
-    one(f'verdict = "violated", {SOURCE}'): "requires a list of violated properties",
-    one(f"{HOLDS}, violated = {{ agreement = 5 }}"): "excludes a list of violated properties",
-    one(f'verdict = "violated", violated = {{ agrement = 5 }}, {SOURCE}'): "no property 'agrement' is checked",
-    one(f"{HOLDS}, premises = ['all']"): "no property 'all' is checked",
-    one(f"{HOLDS}, premises = 'some'"): "check tpc expect premises",
-    one(f"{HOLDS}, sha256 = '{64 * '0'}'"): "only a simulated run has a sha256",
-    one(f'verdict = "not reached", premises = ["agreement"], {SOURCE}'): "contradicts the premises",
-    one(f'verdict = "violated", violated = {{ agreement = 5, other = 6 }}, {SOURCE}'): "keep_going = true",
-    "[defualts]\n" + one(): "there is no key 'defualts'; did you mean defaults?",
-}
-
-
 # --- what is shared ----------------------------------------------------------------------------
 
 

@@ -647,12 +647,6 @@ def broken_by(made: Callable[[], tuple[Run, Altered]], alter: Callable[[Run, Sta
     return broken()
 
 
-def last_up(s: StateView, f: int) -> object:
-    """The message that f sent its leader last."""
-    sent = s.to_leader[f][s.leader[f]]
-    return sent[len(sent) - 1]
-
-
 def accepted_in_another_epoch(run: Run, before: StateView, after: StateView) -> None:
     after.current_epoch[1] = 0
 

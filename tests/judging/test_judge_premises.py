@@ -18,10 +18,6 @@ from traces.judging.single_run import judge_rows
 from zabspec.second.definitions import Row, judged_by_definition
 
 NOT_REACHED = "premise not reached"
-BETWEEN_BROADCASTS = (  # that speak of two transactions that were broadcast
-    "local-primary-order", "global-primary-order", "primary-integrity", "po-causal-order", "strict-causality", "prefix",
-    "causal-order", "unique-zxid",
-)  # fmt: skip
 
 
 class Table(Made):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from checker.cli import main
 from checker.explore import reducible
 from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
@@ -269,86 +266,6 @@ def test_an_action_may_spend_what_a_fault_costs(fault: str, tmp_path: Path) -> N
     found.agree()
 
 
-WATCHED = '''
-@action(budget="units")
-def spends(s: State, p: Node) -> None:
-    s.taken[p] = min(s.taken[p] + 1, 3)
-
-
-def nothing_left(s: State) -> bool:
-    return s.units_left == 0 and s.season == 0
-
-
-@environment_step(when=nothing_left)
-def season_changes(s: State) -> None:
-    s.season = 1
-
-
-def in_season(s: State, p: Node) -> bool:
-    return s.season == 1 and s.taken[p] == 0
-
-
-@action(when=in_season)
-def rests(s: State, p: Node) -> None:
-    s.taken[p] = 3
-
-
-@safety(witness=any_state)
-def nobody_rests_unheard(s: State) -> bool:
-    """Who rests has heard news, while a unit is left (it is violated)."""
-    for p in range(s.NODES):
-        if s.taken[p] == 3 and not s.heard[p] and s.units_left == 0 and p != 0:
-            return False
-    return True
-'''
-
-
-@pytest.mark.slow(seconds=4)
-def test_the_environment_may_look_at_what_is_left(tmp_path: Path) -> None:
-    found = searched(tmp_path, WATCHED, {"units": 1})
-    assert [*found.full.violations] == ["nobody-rests-unheard"]
-    found.agree()
-
-
-TWICE = '''
-def leads(s: State, p: Node) -> bool:
-    return s.role[p] == LEADING
-
-
-@action(when=leads, budget="units")
-def tells(s: State, p: Node) -> None:
-    for f in range(s.NODES):
-        if f != p:
-            send_to_follower(s, p, f, MORE(n=1))
-
-
-@action(when=leads, budget="others")
-def tells_more(s: State, p: Node) -> None:
-    for f in range(s.NODES):
-        if f != p:
-            send_to_follower(s, p, f, MORE(n=2))
-
-
-@receives
-def on_more(s: State, f: Node, m: MORE) -> None:
-    s.taken[f] = m.n
-
-
-@safety(witness=any_state)
-def later_counts(s: State) -> bool:
-    """Process 1 ends with 2 where all was told (it is violated)."""
-    told = s.units_left == 0 and s.others_left == 0 and len(s.to_follower[1]) == 0
-    return not told or s.taken[1] != 1
-'''
-
-
-@pytest.mark.slow(seconds=4)
-def test_what_two_actions_of_a_leader_send_has_an_order(tmp_path: Path) -> None:
-    found = searched(tmp_path, TWICE, {"units": 1, "others": 1})
-    assert [*found.full.violations] == ["later-counts"]
-    found.agree()
-
-
 EVERYWHERE = '''
 def somebody_left(s: State) -> bool:
     for p in range(s.NODES):
@@ -382,85 +299,6 @@ def test_the_environment_may_change_what_a_process_has(does: str, tmp_path: Path
         found.agree()
 
 
-ITSELF = '''
-def led(s: State, p: Node) -> bool:
-    return s.role[p] == LEADING and s.taken[p] < 2
-
-
-@action(when=led, budget="units")
-def follows_itself(s: State, p: Node) -> None:
-    if s.leader[p] == NOBODY:
-        s.leader[p] = p
-        connect(s, p, p)
-        send_to_leader(s, p, HELLO())
-    else:
-        disconnect(s, p)
-
-
-@safety(witness=any_state)
-def nothing_is_told(s: State) -> bool:
-    """No news lie in the channel of a leader to itself once it has closed that (it is violated)."""
-    for p in range(s.NODES):
-        if s.units_left == 0 and s.leader[p] == p and s.heard[p] and s.link[p][p] == 0:
-            return False
-    return True
-'''
-
-
-@pytest.mark.slow(seconds=4)
-def test_a_leader_may_close_its_connection_to_itself(tmp_path: Path) -> None:
-    found = searched(tmp_path, ITSELF, {"units": 2})
-    assert found.ample.apart or bool(found.ample.violations) == bool(found.full.violations)
-
-
-SEES = '''
-@action(budget="units")
-def spends(s: State, p: Node) -> None:
-    s.taken[p] = min(s.taken[p] + 1, 3)
-
-
-def last_spent(s: State) -> bool:
-    """Nothing is left while a follower has not heard of its leader."""
-    for p in range(s.NODES):
-        if s.units_left == 0 and s.role[p] == FOLLOWING and s.left[0] and p == 1:
-            return True
-    return False
-
-
-@safety(witness=last_spent)
-def in_order(s: State) -> bool:
-    """Process 0 has taken no more than process 1 has, and one (it is not violated)."""
-    return s.taken[0] <= s.taken[1] + s.UNITS
-'''
-
-
-@pytest.mark.slow(seconds=4)
-def test_a_premise_may_look_at_what_is_left(tmp_path: Path) -> None:
-    """One that only a search with ample sets leaves unmet is no answer."""
-    found = searched(tmp_path, SEES, {"units": 2})
-    assert not found.full.violations
-    assert "in-order" in found.full.witnessed
-    found.agree()
-    assert conclusive(found.ample) == ("in-order" in found.ample.witnessed)
-
-
-@pytest.mark.slow(seconds=2)
-def test_a_large_search_says_what_one_of_every_step_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the command line has it, if a protocol with budgets of its own is reduced where it is large."""
-    monkeypatch.setattr("checker.explore.narrowing.SMALL", 20)
-    monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
-    path = tmp_path / "budgets.py"
-    path.write_text(HEAD.replace("{leaving}", "") + SEES + TAIL.format(budgets={"units": 2}))
-    found = []
-    for reduction in ("none", "auto"):
-        asked = ["--protocol", str(path), "--nodes", "2", "--reduction", reduction, "--no-trace", "--json"]
-        done = CliRunner().invoke(main, asked)
-        report = json.loads(done.stdout)
-        verdicts = {p["name"]: (p["verdict"], p.get("depth")) for p in report["properties"]}
-        found.append((done.exit_code, verdicts))
-    assert found[0] == found[1]
-
-
 WITH_ITS_OWN_ORDER = """
 def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
     return m.kind == NEWS
@@ -469,7 +307,7 @@ def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
 
 def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "budgets.py"
-    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+    whole = HEAD.replace("{leaving}", ', budget="units"') + TAIL.format(budgets={"units": 1})
 
     def why(more: str = "", declared: str = "", **given: object) -> str:
         text = whole.replace("PROTOCOL =", f"{more}PROTOCOL =").replace("budgets=", f"{declared}budgets=")
@@ -478,8 +316,8 @@ def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypat
 
     assert why() == "it declares its own budgets (budgets, and not bounded_by_world)"
     bounded = "bounded_by_world=True, "
-    assert why(declared=bounded) == "it has budgets of its own (budgets)"
-    whole = whole.replace("'units': 1", "")
+    assert why(declared=bounded) == "it has budgets or parameters of its own (budgets, parameters)"
+    whole = whole.replace("'units': 1", "").replace(', budget="units"', "")
     assert why(declared=bounded) == "processes take internal steps (@action)"
     whole = whole.replace("@action(when=may_leave)\n", "")
     assert why(declared=bounded) == "a field of the world tracks which processes are down (no is_down)"
@@ -487,7 +325,7 @@ def test_what_is_not_reduced_says_which_feature_it_has(tmp_path: Path, monkeypat
     assert why(declared=f"{bounded}transactions=True, ", crashes=0) == ""
     changes = "@environment_step()\ndef passes(s: State) -> None:\n    s.season = 1\n\n\n"
     assert why(changes, bounded, crashes=0) == "the environment takes steps (@environment_step)"
-    whole = HEAD.replace("{leaving}", "") + TAIL.format(budgets={"units": 1})
+    whole = HEAD.replace("{leaving}", ', budget="units"') + TAIL.format(budgets={"units": 1})
     monkeypatch.setattr(reducible, "why_not_compared", lambda model: "")
     assert why() == ""
     starts = 'starts=[Start("already", "it is", already)], '
