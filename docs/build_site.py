@@ -70,6 +70,7 @@ SETTINGS = {
 # The pages of reference that have no file: by path, each command and each public name of these modules.
 COMMANDS = "reference/command-line"
 MODULES = ("zabcheck", "zabcheck.language", "zabcheck.tables.spark")
+ALONE = "---\norphan: true\n---\n\n"  # of a page: it is not among the contents
 OURS = {"zabcheck", "zabspec", "checker", "traces", "invariants"}
 
 
@@ -80,7 +81,7 @@ def built_pages() -> dict[str, str]:
     for name in commands:
         words = "zabcheck" if name == "zabcheck" else f"zabcheck {name}"
         directive = f".. click:: build_site:{name.replace('-', '_')}\n   :prog: {words}\n   :nested: none\n"
-        pages[f"{COMMANDS}/{name}.md"] = f"```{{eval-rst}}\n{directive}```\n"
+        pages[f"{COMMANDS}/{name}.md"] = f"{ALONE}```{{eval-rst}}\n{directive}```\n"
     for module in MODULES:
         names = public_names(module)
         folder = f"reference/{module}"
@@ -89,7 +90,7 @@ def built_pages() -> dict[str, str]:
             value = getattr(importlib.import_module(module), name)
             kind = "class" if inspect.isclass(value) else "function" if inspect.isroutine(value) else "data"
             directive = f".. auto{kind}:: {module}.{name}\n" + ("   :members:\n" if kind == "class" else "")
-            pages[f"{folder}/{name}.md"] = f"# {name}\n\n```{{eval-rst}}\n{directive}```\n"
+            pages[f"{folder}/{name}.md"] = f"{ALONE}# {name}\n\n```{{eval-rst}}\n{directive}```\n"
     return pages
 
 
@@ -102,9 +103,9 @@ def public_names(module: str) -> list[str]:
 
 
 def listing(title: str, purpose: str, folder: str, names: Iterable[str]) -> str:
-    """Return the page that lists the pages of a folder."""
-    inside = "\n".join(f"{posixpath.basename(folder)}/{name}" for name in names)
-    return f"# {title}\n\nAfter these pages you can {purpose}.\n\n```{{toctree}}\n:maxdepth: 1\n\n{inside}\n```\n"
+    """Return the page that lists the pages of a folder, which are not among the contents beside every page."""
+    inside = "\n".join(f"- [{name}]({posixpath.basename(folder)}/{name}.md)" for name in names)
+    return f"# {title}\n\nAfter these pages you can {purpose}.\n\n{inside}\n"
 
 
 def __getattr__(name: str) -> Any:
