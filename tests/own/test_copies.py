@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.reducible import why_not_narrowed
@@ -20,7 +21,7 @@ from tests.commands.running import TINY
 from tests.copies import copy_of
 from tests.second.reference import world_of
 from tests.sources import never, some
-from zabspec.model import Configuration, Model
+from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 
@@ -100,65 +101,6 @@ def test_a_copy_is_simulated_as_the_protocol_is(tmp_path: Path) -> None:
         assert digests[0] == digests[1], name
 
 
-OWN_DOWN = (
-    '''"""Processes that keep by themselves which are down."""
-
-from __future__ import annotations
-
-from typing import Annotated
-
-from zabcheck.language import Each, Fields, Int, Node, OneOf, action, declare, on_disk, safety, stored
-
-UP, DOWN = range(2)
-
-
-class State(Fields):
-    where: Each[Node, Annotated[int, OneOf("UP", "DOWN")]] = stored("whether it is up")
-    done: Each[Node, Annotated[int, Int(0, 1)]] = {field}("what it did")
-
-
-def is_down(s: State, p: Node) -> bool:
-    return s.where[p] == DOWN
-
-
-def on_crash(s: State, p: Node) -> None:
-    s.where[p] = DOWN
-
-
-def on_recovery(s: State, p: Node) -> None:
-    s.where[p] = UP
-
-
-@action(budget="deeds")
-def act(s: State, p: Node) -> None:
-    s.done[p] = 1
-
-
-'''
-    + some("some_is_down", "s.where[p] == DOWN", "A process is down.")
-    + never(
-        "all_are_up_or_have_acted",
-        "s.where[p] == DOWN and s.done[p] == 0",
-        "No process is down that has done nothing.",
-        "some_is_down",
-    )
-    + """PROTOCOL = declare(__name__, budgets={{"crashes": 1, "deeds": 1}}, nodes=2)
-"""
-)
-
-
-@pytest.mark.parametrize("field", ["stored", "on_disk"])
-def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path, field: str) -> None:
-    path = tmp_path / "own_down.py"
-    path.write_text(OWN_DOWN.format(field=field))
-    assert "crashed" not in Model(Configuration(str(path))).program.layout.fields
-    for engine in ("compiled", "interpret"):
-        done = CliRunner().invoke(main, ["--protocol", str(path), "--json", "--no-trace", "--engine", engine])
-        assert done.exit_code == 1, done.output
-        report = json.loads(done.stdout)
-        assert [p["verdict"] for p in report["properties"] if p["name"] == "all-are-up-or-have-acted"] == ["violated"]
-
-
 @pytest.mark.parametrize(
     ("argument", "said"),
     [
@@ -167,74 +109,16 @@ def test_a_protocol_may_keep_by_itself_which_processes_are_down(tmp_path: Path, 
         ('variants="no.such.module"', "variants: cannot import no.such.module"),
         ('variants="json"', "variants: json has no VARIANTS"),
         ('oracle="no_such_module"', "oracle: cannot import no_such_module"),
-        (
-            'progress="json"',
-            "progress is for protocols that come with zabcheck: mark functions of the file with @progress",
-        ),
+        ('progress="json"', "progress is for protocols that come with zabcheck: mark functions of the file with @prog"),
         ('lab_oracle="json"', "lab_oracle: json has no PROTOCOL"),
-        ("replicas=True", "replicas abcast and abdeliver: transactions=True"),
-        ("replicas=True, transactions=True", "replicas have a field role, one of each process"),
-        ("bounded_by_world=True, flight=lambda size: (1, 0)", "flight(size) must be 1 to 200"),
     ],
 )
 def test_a_feature_that_a_file_can_not_have_is_one_sentence(argument: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "own_down.py"
-    text = OWN_DOWN.format(field="stored")
-    path.write_text(text.replace("nodes=2)", f"nodes=2, {argument})"))
-    done = CliRunner().invoke(main, ["--protocol", str(path), "--depth", "2"])
-    assert done.exit_code == 2, done.output
-    assert said in " ".join(done.output.split())
-    assert f"own_down.py:{len(text.splitlines())}" in done.output
-
-
-@pytest.mark.parametrize(
-    ("hook", "budget"),
-    [
-        ("is_down(s: State, p: Node) -> bool", "crashes"),
-        ("timer_armed(s: State, p: Node, timer: int) -> bool", "timeouts"),
-        ("may_abcast(s: State, p: Node) -> bool", "crashes"),
-        ("starts_at_once(s: State, p: Node) -> bool", "crashes"),
-    ],
-)
-def test_a_hook_that_is_asked_something_looks_and_changes_nothing(hook: str, budget: str, tmp_path: Path) -> None:
-    """The explorer that is compiled asks it of the state itself, and would keep what it writes."""
-    text = OWN_DOWN.format(field="stored").replace("def is_down(", "def is_so(")
-    text = text.replace("@action", f"def {hook}:\n    s.done[p] = 1\n    return s.where[p] == DOWN\n\n\n@action")
-    path = tmp_path / "own_down.py"
-    path.write_text(text.replace('"crashes": 1', f'"{budget}": 1').replace("nodes=2", "nodes=2, transactions=True"))
-    done = CliRunner().invoke(main, ["--protocol", str(path)])
-    assert done.exit_code == 2, done.output
-    assert "done" in done.output
-    name = hook.partition("(")[0]
-    path.write_text(path.read_text().replace(f"def {name}(", "def writes(").replace("nodes=2", "nodes=2, variants=[V]"))
-    with_variant = path.read_text().replace(
-        "PROTOCOL =", f'V = Variant("v", "it writes", {{"{name}": writes}})\n\nPROTOCOL ='
-    )
-    path.write_text(with_variant.replace("import Each", "import Variant, Each"))
-    done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "v"])
-    assert done.exit_code == 2, done.output
-
-
-def test_starting_at_once_is_not_asked_of_who_keeps_who_is_down(tmp_path: Path) -> None:
-    """It would be left out without a word."""
-    path = tmp_path / "own_down.py"
-    more = "def starts_at_once(s: State, p: Node) -> bool:\n    return True\n\n\n@action"
-    path.write_text(OWN_DOWN.format(field="stored").replace("@action", more))
-    done = CliRunner().invoke(main, ["--protocol", str(path)])
-    assert done.exit_code == 2, done.output
-    assert "starts_at_once is ignored if is_down is a function of the file" in " ".join(done.output.split())
-
-
-def test_a_variant_does_not_say_who_is_down_where_the_world_does(tmp_path: Path) -> None:
-    """The field that the world keeps, and what the variant says, could differ."""
-    text = OWN_DOWN.format(field="stored").replace("def is_down(", "def nobody_is_down(")
-    one = 'Variant("immortal", "nobody is ever down", {"is_down": nobody_is_down})'
-    path = tmp_path / "own_down.py"
-    text = text.replace("import Each,", "import Variant, Each,").replace("nodes=2)", f"nodes=2, variants=[{one}])")
-    path.write_text(text)
-    done = CliRunner().invoke(main, ["--protocol", str(path), "--variant", "immortal"])
-    assert done.exit_code == 2
-    assert "there is no function is_down: the world keeps who is down" in " ".join(done.output.split())
+    path = tmp_path / "mine.py"
+    text = START.read_text(encoding="utf-8").partition("PROTOCOL = declare(")[0]
+    path.write_text(f"{text}PROTOCOL = declare(__name__, budgets={{'begins': 1, 'refusals': 1}}, {argument})\n")
+    with pytest.raises(ConfigError, match=rf"mine\.py:{text.count(chr(10)) + 1}: {said}"):
+        Model(Configuration(str(path)))
 
 
 CLAIMS = (

@@ -16,70 +16,10 @@ from invariants import properties_of
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
+from tests.transcript import file_of
 from zabspec.model import Configuration, Model
 
-TEXT = '''"""Each is called once by each other."""
-
-from __future__ import annotations
-
-from typing import Annotated
-
-from zabcheck.language import (
-    Each, Fields, MessageType, Node, Range, Size, action, any_of, choose, declare, is_quorum, receives, safety, send,
-    stored,
-)  # fmt: skip
-
-
-class CALL(MessageType): ...
-
-
-class State(Fields):
-    uncalled: Each[Node, set[Node]] = stored("whom it has not called")
-    heard: Each[Node, set[Node]] = stored("who has called it")
-    groups: Each[Node, Each[Annotated[int, Range(0, 1)], set[Node]]] = stored("whom it knows")
-
-
-def on_start(s: State, p: Node) -> None:
-    for q in range(s.NODES):
-        if q != p:
-            s.uncalled[p].add(q)
-
-
-def may_call(s: State, p: Node) -> bool:
-    return len(s.uncalled[p]) > 0
-
-
-@action(when=may_call, budget="calls")
-def call(s: State, p: Node) -> None:
-    q = any_of(s, s.uncalled[p])
-    s.uncalled[p].discard(q)
-    send(s, p, q, CALL())
-
-
-@receives
-def on_call(s: State, p: Node, source: Node, m: CALL) -> None:
-    s.heard[p].add(source)
-
-
-def called(s: State) -> bool:
-    """Somebody has been called."""
-    for p in range(s.NODES):
-        if len(s.heard[p]) > 0:
-            return True
-    return False
-
-
-@safety(witness=called)
-def by_others(s: State) -> bool:
-    """Nobody is called by itself."""
-    for p in range(s.NODES):
-        if p in s.heard[p]:
-            return False
-    return True
-
-
-PROTOCOL = declare(__name__, budgets={"calls": 3})
-'''
+TEXT = file_of("own/choices-of-a-set", "calls.py")
 SET = "any_of(s, s.uncalled[p])"
 
 
@@ -111,32 +51,6 @@ def test_each_member_is_chosen_and_none_is_told_from_another(chosen: str, tmp_pa
         == len({renamer.orbit(canonical(state))[0] for state in plain["states"]})
         < sum(every.levels) / 4
     )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        (
-            f"    q = {SET}\n",
-            "    for q in processes(s):\n        s.heard[p].add(q)\n",
-            "processes is not imported: from",
-        ),
-        (
-            "def call(s: State, p: Node)",
-            "def call(s: State, p: Node, q: Node)",
-            "to choose another process, use q = any_of",
-        ),
-        (
-            SET,
-            "any_of(s, len(s.uncalled[p]))",
-            "takes a role, a set or a range, and len(s.uncalled[p]) is none of them",
-        ),
-    ],
-)
-def test_what_is_no_choice_of_a_set_is_refused(old: str, new: str, said: str, tmp_path: Path) -> None:
-    found = CliRunner().invoke(main, ["lint", written(tmp_path, (old, new))])
-    assert found.exit_code == 1
-    assert said in " ".join(found.stdout.split())
 
 
 def test_a_module_for_tlc_that_chooses_a_process_has_numbers(tmp_path: Path) -> None:

@@ -22,8 +22,7 @@ from traces.record.file import read_trace, write_trace
 from traces.record.simulated import simulated_trace
 from traces.replay.replay import replay
 from zabspec.authoring.closing import leaves_open
-from zabspec.language import LanguageError
-from zabspec.model import ConfigError, Configuration, Model
+from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.plan import Run
 from zabspec.simulator.run import play
@@ -125,35 +124,6 @@ def test_a_simulated_run_elects_and_begins_where_it_is_told(engine: str) -> None
     assert sorted(elected.role) == [1, 1, 2]
     told = play(Run(1, rounds=1, protocol=str(TEXT), start="established"), engine).state
     assert list(told.role) == [2, 1, 1]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('world="connections"', 'world="carrier pigeons"', "there is no world 'carrier pigeons'"),
-        ('    elects=("term",),\n', "", "declares how it elects"),
-        ('elects=("term",)', 'elects=("leader",)', "which is not a number of each process"),
-        ("def on_elected(", "def on_chosen(", "it elects, but has no on_elected"),
-        ('Start("established",', 'Start("",', "a start has a name of its own"),
-        ('OneOf("LOOKING", "FOLLOWING", "LEADING")', 'OneOf("LOOKING", "FOLLOWING")', "role has no 2"),
-        ("@safety(witness=two_lead)\ndef one_leader_a_term(s: State)",
-         "@safety(witness=two_lead)\ndef one_leader_a_term(s: State, m: WRITE)", "over datagrams, not connections"),
-    ],
-)  # fmt: skip
-def test_what_is_wrong_is_one_sentence(old: str, new: str, said: str, tmp_path: Path) -> None:
-    text = TEXT.read_text().replace("import (\n", "import (\n    choose,\n", 1)
-    assert old in text
-    path = tmp_path / "text.py"
-    path.write_text(text.replace(old, new))
-    with pytest.raises((ConfigError, LanguageError), match=said):
-        Model(Configuration(str(path))).program  # noqa: B018
-
-
-def test_a_start_that_there_is_not() -> None:
-    with pytest.raises(ConfigError, match="declares no start 'nowhere'; there are established"):
-        Configuration(str(TEXT), start="nowhere")
-    with pytest.raises(ConfigError, match="zab declares no start 'established'"):
-        Configuration(start="established")
 
 
 ALONE = {

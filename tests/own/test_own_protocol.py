@@ -338,56 +338,6 @@ def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
     assert {verdicts[0].held for _, _, verdicts, _ in found} == {True, False}
 
 
-BLINK = """
-"A light that must never be on, and is, for less than a tick."
-from __future__ import annotations
-from zabcheck.language import Each, Fields, Node, action, broken, declare, safety, volatile
-
-
-class State(Fields):
-    on: Each[Node, bool] = volatile("the light")
-
-
-def is_off(s: State, p: Node) -> bool:
-    return not s.on[p]
-
-@action(when=is_off, every=1, budget="blinks")
-def switch_on(s: State, p: Node) -> None:
-    s.on[p] = True
-
-def is_on(s: State, p: Node) -> bool:
-    return s.on[p]
-
-@action(when=is_on, every=1)
-def switch_off(s: State, p: Node) -> None:
-    s.on[p] = False
-
-def anything(s: State) -> bool:
-    "Anything."
-    return True
-
-@safety(witness=anything)
-def dark(s: State) -> bool:
-    "No light is ever on."
-    for p in range(s.NODES):
-        if s.on[p]:
-            return broken(f"the light of p{p} is on")
-    return True
-
-PROTOCOL = declare(__name__, budgets={"blinks": 1})
-"""
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("engine", ["compiled", "interpret"])
-def test_what_is_broken_for_less_than_a_tick_is_broken(tmp_path: Path, engine: str) -> None:
-    path = tmp_path / "blink.py"
-    path.write_text(BLINK, encoding="utf-8")
-    code, said, _ = run("simulate", "--protocol", path, "--check", "--engine", engine, "--trace", tmp_path / "b.json")
-    assert (code, re.search(r"dark +violated at tick 0", said) is not None) == (1, True)
-    assert run("replay", tmp_path / "b.json")[0] == 0
-
-
 def test_plain_python_runs_no_more_than_the_language_has(written) -> None:
     """What the front end refuses is refused by the engine that does without it too."""
     path = written(NO_LOOK, f"{NO_LOOK}    s.phase[p] = 1\n")
