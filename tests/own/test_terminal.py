@@ -13,6 +13,7 @@ from checker.proofs.tla.module import module_of
 from invariants import known_properties, property_named
 from tests.proofs.tla.running import JAR, needs_tlc
 from tests.second.reference import explore
+from tests.transcript import file_of
 from zabspec.model import Configuration, Model
 
 DINING = str(Path(__file__).parent / "texts" / "dining.py")
@@ -23,27 +24,7 @@ def is_unbound(s: State, p: Node) -> bool:
 
 
 PROTOCOL ="""
-CLIMB = '''"""Each step goes up, while its budget lasts."""
-
-from __future__ import annotations
-
-from typing import Annotated
-
-from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, final, stored
-
-
-class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 9)]] = stored("how far it is")
-    STEPS: int
-
-
-@action(when=lambda s, p: s.level[p] < 3, budget="steps")
-def up(s: State, p: Node) -> None:
-    s.level[p] += 1
-
-
-PROTOCOL = declare(__name__, nodes=2, budgets={"steps": 4})
-'''
+CLIMB = file_of("own/terminal", "climb.py")
 AT_TOP = """@final
 def at_top(s: State) -> bool:
     return sum(s.level[p] for p in range(s.NODES)) == s.STEPS
@@ -133,38 +114,6 @@ def test_a_search_at_random_judges_where_its_model_ends(tmp_path: Path, mode: st
     assert code == 1, said
     code, said = zabcheck(*asked, "--search", "swarm")
     assert (code, "--search swarm does not check deadlock" in said) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["bmc", "--protocol", DINING, "--depth", "3", "--property", "deadlock"], "which bmc does not check"),
-        (["graph", "--protocol", DINING, "--property", "deadlock"], "a graph is not checked against deadlock"),
-        (["--protocol", "zab", "--deadlock", "--depth", "2"], "mark with @final where one may end"),
-        (["--protocol", "example:paxos", "--deadlock"], "mark with @final where one may end"),
-    ],
-)
-def test_what_does_not_check_it_says_so(arguments: list[str], said: str) -> None:
-    found = CliRunner().invoke(main, arguments)
-    assert (found.exit_code, said in " ".join(found.output.split())) == (2, True), found.output
-
-
-END = "\n\n\nPROTOCOL ="
-
-
-@pytest.mark.parametrize(
-    ("ends", "said"),
-    [
-        ("@final\ndef top(s: State, k: int) -> bool:\n    return True", "where a run may end is (s: State)"),
-        ("@final\ndef top(s: State) -> bool:\n    s.level[0] = 1\n    return True", "level"),
-        ('@safety\ndef deadlock(s: State) -> bool:\n    "None."\n    return True', "built in: rename"),
-    ],
-)
-def test_a_mark_that_says_something_else_is_refused(tmp_path: Path, ends: str, said: str) -> None:
-    path = Path(with_ends(tmp_path, ends + END))
-    path.write_text(path.read_text("utf-8").replace("final, stored", "final, safety, stored"), "utf-8")
-    code, output = zabcheck("--protocol", str(path), "--deadlock")
-    assert (code, said in output) == (2, True), output
 
 
 @pytest.mark.parametrize(
