@@ -23,6 +23,7 @@ from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import Role
 from zabspec.language.python.lang import Fields
 from zabspec.properties import HISTORY, STATE, STEP, TERMINAL, ProgressProperty, Property, first_paragraph, unwrapped
+from zabspec.typed import near
 from zabspec.worlds.steps import BUDGETS
 
 __all__ = [
@@ -120,7 +121,8 @@ class Size:
         budgets: Mapping[str, int] = self.__dict__.get("budgets", {})
         if name in budgets:
             return budgets[name]
-        raise AttributeError(f"there is no budget or parameter {name!r}; there are {', '.join(budgets) or 'none'}")
+        there = f"; there are {', '.join(budgets) or 'none'}"
+        raise AttributeError(f"there is no budget or parameter {name!r}{near(name.lower(), budgets) or there}")
 
     @property
     def majority(self) -> int:

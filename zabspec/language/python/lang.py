@@ -208,7 +208,13 @@ else:
 
 
 def step(name: str) -> Callable[[F], F]:
-    """Mark a function as a step of the paper: entering it counts as taking that step."""
+    """Mark a function as a step of the paper: entering it counts as taking that step.
+
+    Raises:
+        ConfigError: the name is missing.
+    """
+    if not isinstance(name, str):
+        raise ConfigError('write @step("f.1.1"), with the name of a step; what a process does by itself is an @action')
 
     def mark(function: F) -> F:
         vars(function)["paper_step"] = name
