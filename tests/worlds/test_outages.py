@@ -31,6 +31,8 @@ WORLDS = [
     Configuration("ladis", **{**ONE, "outages": 1, "power_losses": 1}),
     Configuration("ladis", MENDED, **{**ONE, "outages": 1}),
     Configuration(variant="write-cache", **{**ONE, "outages": 1}),
+    Configuration(variant="damage-truncated", **{**ONE, "crashes": 1}),
+    Configuration(variant="damage-in-message", **{**ONE, "txns": 2}),
     Configuration("ladis", f"ack-before-write,{MENDED}", **{**ONE, "power_losses": 1}),
 ]
 
@@ -55,7 +57,7 @@ def agree(c: Configuration, sizes: dict[str, int]) -> Explorer:
 
 
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("c", WORLDS, ids=lambda c: f"{c.protocol} {c.variant} {c.outages}")
+@pytest.mark.parametrize("c", WORLDS, ids=lambda c: f"{c.protocol} {c.variant} {c.outages} {c.crashes}")
 def test_disks_of_zab_and_ladis_are_as_the_second_semantics_has_them(c: Configuration) -> None:
     agree(c, {"txns": c.txns})
 

@@ -15,10 +15,10 @@ from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, 
 from zabspec.protocols import zab_missing_only
 from zabspec.worlds.actor import choose, disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
-    ACK, ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, DISCOVERY, NEWEPOCH, NEWLEADER, PROMISING, PROPOSE,
-    SYNCHRONIZATION, SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner, compare_zxid,
-    deliver_up_to, f_3_1, l_3_1, last, next_counter, on_media, promises, quorum, receives_proposals, takes_proposals,
-    to_election, zxid_le,
+    ACK, ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, DISCOVERY, ELECTION, NEWEPOCH, NEWLEADER, PROMISING,
+    PROPOSE, SYNCHRONIZATION, SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner,
+    compare_zxid, deliver_up_to, f_3_1, l_3_1, last, next_counter, on_media, promises, quorum, receives_proposals,
+    takes_proposals, to_election, zxid_le,
 )  # fmt: skip
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -200,6 +200,28 @@ def commit_in_any_phase(s: State, f: Node, m: COMMIT_LD) -> None:
         s.phase[f] = BROADCAST
         if s.leader[f] == f:
             f_3_1(s, f)
+
+
+def truncate_at_damage(s: State, p: Node) -> None:
+    """LADIS 2 without the abort: any transaction may be damaged; the history ends before it."""
+    kept = choose(s, len(s.history[p]) + 1)
+    for _ in range(len(s.history[p])):
+        if len(s.history[p]) > kept:
+            s.history[p].remove(len(s.history[p]) - 1)
+    on_media(s, p)
+    s.role[p] = ELECTION
+
+
+def accept_damaged(s: State, f: Node, m: PROPOSE) -> None:
+    """f.3.2, with a value that may be another than the one proposed."""
+    if takes_proposals(s, f):
+        read = (
+            m.txn if choose(s, 2) == 0 else Txn(epoch=m.txn.epoch, counter=m.txn.counter, value=1 + choose(s, s.TXNS))
+        )
+        s.history[f].append(read)
+        on_media(s, f)
+        accept(s, f, m.epoch, read)
+        send_to_leader(s, f, ACK(epoch=m.epoch, txn=read))
 
 
 # --- Phase 3: zxids ----------------------------------------------------------------------------
@@ -519,6 +541,21 @@ TABLE = (
         rule="VII",
         summary="the disk says of all that it has in its cache that it is on the media",
         overrides={"on_media": only_cached},
+    ),
+    Variant(
+        name="damage-truncated",
+        rule="LADIS 2",
+        summary=(
+            "a process that finds a damaged transaction in its history as it recovers drops it and all after it, and "
+            "goes on"
+        ),
+        overrides={"on_recovery": truncate_at_damage},
+    ),
+    Variant(
+        name="damage-in-message",
+        rule="LADIS 2",
+        summary="a proposal arrives with another value, and no digest shows it",
+        overrides={"f_3_2": accept_damaged},
     ),
     Variant(
         name="stale-commit-ld",
