@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -33,7 +34,8 @@ fn main() {
     match std::env::args().nth(1).unwrap().as_str() {
         "bfs" => told(checker.spawn_bfs().join()),
         "dfs" => told(checker.spawn_dfs().join()),
-        _ => told(checker.symmetry().spawn_dfs().join()),
+        "symmetry" => told(checker.symmetry().spawn_dfs().join()),
+        _ => unreachable!(),
     }
 }
 
@@ -201,17 +203,34 @@ def spin(*flags: str, table: int = 24) -> Callable[[str, int, Path], Run]:
 # --- Stateright --------------------------------------------------------------------------------
 
 
+def is_symmetric(model: str) -> bool:
+    """Return whether a model has states that are renamings of each other, as Stateright's text of it says."""
+    return "Representative" in (HERE / model / "main.rs.j2").read_text()
+
+
+@functools.cache
+def stateright_program(model: str, n: int, crate: Path) -> tuple[Path, float]:
+    """Compile Stateright's text of a model, once for all ways to run it.
+
+    Returns:
+        The program, and the CPU seconds of compiling it; the crate's dependencies are compiled before.
+    """
+    path = written(model, "main.rs.j2", crate / "src" / "bin" / f"{model}.rs", n=n)
+    main = [line for line in MAIN.splitlines() if is_symmetric(model) or "symmetry" not in line]
+    path.write_text("\n".join([path.read_text(), *main, ""]))
+    (crate / "Cargo.toml").write_text(CRATE)
+    (crate / "src" / "lib.rs").touch()
+    measured(["cargo", "build", "--release", "--quiet", "--lib"], crate)
+    _, built, _ = measured(["cargo", "build", "--release", "--quiet", "--bin", model], crate)
+    return crate / "target" / "release" / model, built
+
+
 def stateright(how: str) -> Callable[[str, int, Path], Run]:
     """Return how to run Stateright: `bfs`, `dfs` or `symmetry`."""
 
     def run(model: str, n: int, scratch: Path) -> Run:
-        here = scratch / "crate"
-        (here / "src").mkdir(parents=True, exist_ok=True)
-        (here / "Cargo.toml").write_text(CRATE)
-        path = written(model, "main.rs.j2", here / "src" / "main.rs", n=n)
-        path.write_text(path.read_text() + MAIN)
-        _, built, _ = measured(["cargo", "build", "--release", "--quiet"], here)
-        text, seconds, memory = measured(["target/release/peer", how], here)
+        program, built = stateright_program(model, n, scratch.parent / "crate")
+        text, seconds, memory = measured([str(program), how], program.parent)
         return Run(number_in(r"(\d+) unique", text), number_in(r"(\d+) generated", text), seconds, built, memory)
 
     return run

@@ -11,7 +11,13 @@ import pytest
 from benchmarks.peers.__main__ import SIZES, row
 from benchmarks.peers.tools import HERE, WAYS, Run, zabcheck
 
-COUNTS = {"two_phase_commit": (288, 80), "filter_lock": (356, 72)}
+COUNTS = {
+    "two_phase_commit": (288, 80),
+    "filter_lock": (356, 72),
+    "paxos": (185_369, 34_113),
+    "ring_election": (28, 28),
+    "readers_writers": (167, 33),
+}
 
 
 def test_every_model_has_its_files_and_counts() -> None:
@@ -22,7 +28,7 @@ def test_every_model_has_its_files_and_counts() -> None:
         assert files <= set(os.listdir(HERE / model))
 
 
-@pytest.mark.slow(seconds=10)
+@pytest.mark.slow(seconds=20)
 @pytest.mark.parametrize("model", COUNTS)
 def test_zabcheck_has_the_states_of_the_page(model: str, tmp_path: Path) -> None:
     states, orbits = COUNTS[model]
@@ -37,3 +43,10 @@ def test_no_time_is_shown_beside_other_states() -> None:
     told = row(way, "two_phase_commit", run, 289)
     assert told[2] == "288: not 289"
     assert not any(told[3:7])
+
+
+def test_a_model_without_symmetry_has_no_orbits() -> None:
+    way = next(w for w in WAYS if w.tool == "zabcheck" and w.orbits)
+    run = Run(28, 55, 1.25, 0, 30)
+    assert row(way, "ring_election", run, 28)[2] == "28"
+    assert row(way, "filter_lock", run, 28)[2] == "28 orbits"
