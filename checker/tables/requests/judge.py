@@ -138,7 +138,7 @@ judge = function(JudgeRequest)
 def opinion(units: Sequence[Unit], tally: Totals, asked: Sequence[str], count: int | None) -> SecondOpinion:
     """Return how some runs are judged by definition."""
     if not units or tally.what != "events":
-        who = "Spark alone reads the table" if not units else "the rows are what a protocol observes"
+        who = "Spark reads the table" if not units else "the rows are what a protocol observes"
         return SecondOpinion(none=who if count != 0 else "")
     from checker.opinion.judged import drawn_of_table, opinion_of_runs
 
