@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.second.generator import Generated
 from tests.second.generator.favoured import drawn
+from tests.second.generator.features import OF_WORLDS
 from tests.second.generator.systems import with_system
 from tests.second.harness.book import Reference
 from tests.second.harness.checking import Outcome, compare, describe
@@ -79,7 +80,9 @@ def candidates(text: str, request: dict[str, Any]) -> Iterator[tuple[str, dict[s
             removed = made.body.pop(k)
             names = {getattr(removed, "name", "").replace("_", "-")}
             left = [p for p in request["properties"] if p not in names]
-            yield ast.unparse(ast.fix_missing_locations(without_calls(made, removed))), {**request, "properties": left}
+            made = without_calls(made, removed)
+            spent = without_unspent(made, request["budgets"])
+            yield ast.unparse(ast.fix_missing_locations(made)), {**request, "properties": left, "budgets": spent}
     for where, k in places(tree):
         made = copy.deepcopy(tree)
         body = list(bodies(made))[where]
@@ -90,6 +93,18 @@ def candidates(text: str, request: dict[str, Any]) -> Iterator[tuple[str, dict[s
             body = list(bodies(made))[where]
         yield edited(made, body, k, []), request
     yield from (edit for edit in without_entries(tree, request))
+
+
+def without_unspent(tree: ast.Module, budgets: dict[str, int]) -> dict[str, int]:
+    """Remove budgets that no step spends from what is declared; return the amounts of the others."""
+    text, gone = ast.unparse(tree), set()
+    for given in (k.value for k in ast.walk(tree) if isinstance(k, ast.keyword) and k.arg == "budgets"):
+        assert isinstance(given, ast.Dict)
+        for at, key in [*enumerate(ast.literal_eval(given))][::-1]:
+            if key not in (*OF_WORLDS, "elections") and f"budget='{key}'" not in text:
+                gone.add(key)
+                del given.keys[at], given.values[at]
+    return {name: n for name, n in budgets.items() if name not in gone}
 
 
 def edited(tree: ast.Module, body: list[ast.stmt], k: int, instead: list[ast.stmt]) -> str:
