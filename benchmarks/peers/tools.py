@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+MOST_MEMORY = 8 * 2**30
 CRATE = """[package]
 name = "peer"
 version = "0.0.0"
@@ -230,7 +231,8 @@ def stateright(how: str) -> Callable[[str, int, Path], Run]:
 
     def run(model: str, n: int, scratch: Path) -> Run:
         program, built = stateright_program(model, n, scratch.parent / "crate")
-        text, seconds, memory = measured([str(program), how], program.parent)
+        # depth first it keeps the whole path with each state that waits: on a graph with cycles, beyond any memory
+        text, seconds, memory = measured(["prlimit", f"--as={MOST_MEMORY}", str(program), how], program.parent)
         return Run(number_in(r"(\d+) unique", text), number_in(r"(\d+) generated", text), seconds, built, memory)
 
     return run

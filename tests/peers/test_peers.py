@@ -1,4 +1,4 @@
-"""The models that other tools are compared on: zabcheck's counts are those that the pages give, and a row
+"""The models that other tools are compared on: zabcheck's counts are those that their docstrings give, and a row
 has figures only beside the right number of states."""
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ COUNTS = {
 
 
 def test_every_model_has_its_files_and_counts() -> None:
-    there = {folder.name for folder in HERE.iterdir() if (folder / "page.md").exists()}
+    there = {folder.name for folder in HERE.iterdir() if (folder / "model.py").exists()}
     assert there == set(SIZES) == set(COUNTS)
     for model in there:
-        files = {"page.md", "model.py", "model.pml.j2", "main.rs.j2", "Model.tla", "Model.cfg.j2"}
+        files = {"model.py", "model.pml.j2", "main.rs.j2", "Model.tla", "Model.cfg.j2"}
         assert files <= set(os.listdir(HERE / model))
 
 
 @pytest.mark.slow(seconds=20)
 @pytest.mark.parametrize("model", COUNTS)
-def test_zabcheck_has_the_states_of_the_page(model: str, tmp_path: Path) -> None:
+def test_zabcheck_has_the_states_that_are_given(model: str, tmp_path: Path) -> None:
     states, orbits = COUNTS[model]
     assert zabcheck("--no-symmetry", "--reduction", "none")(model, 3, tmp_path).states == states
     assert zabcheck()(model, 3, tmp_path).states == orbits
