@@ -27,7 +27,7 @@ from zabspec.authoring.sources import Read, current, digest_of, is_file, keep, k
 from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.layout.diagnostics import innermost, place_at
 from zabspec.language.layout.place import SourcePlace
-from zabspec.language.layout.source import functions_in, known_tree
+from zabspec.language.layout.source import functions_in, known_tree, read_again
 
 
 def read_file(name: str) -> Read:
@@ -94,6 +94,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
     except OSError as problem:
         raise ProtocolError(f"cannot read {path}: {problem}") from None
     file = os.path.realpath(path)
+    read_again(file, text)
     stem = "".join(c if c.isalnum() else "_" for c in path.stem)
     _times += 1
     name = f"{stem}_{hashlib.sha256(file.encode() + text).hexdigest()[:12]}_{_times}"
@@ -205,7 +206,9 @@ class _Written(SourceFileLoader):
         return self.source_to_code(self.get_data(path), path)
 
     def get_data(self, path: str) -> bytes:
-        return read_bytes(path, LARGEST_SOURCE)
+        text = read_bytes(path, LARGEST_SOURCE)
+        read_again(path, text)
+        return text
 
 
 class _AsWritten:

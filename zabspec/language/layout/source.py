@@ -105,6 +105,13 @@ def text_of(function: FunctionType) -> SourceText:
     return known
 
 
+def read_again(file: str, text: bytes) -> None:
+    """Forget the content of a file that is read once more with this one: its lines are quoted from now on."""
+    known = _texts.get(file)
+    if known is not None and known.text != text:
+        del _texts[file]
+
+
 def known_text(file: str) -> str:
     """Return the content of a file, as it is or was read; empty if it is unavailable."""
     known = _texts.get(file)
