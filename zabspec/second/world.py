@@ -6,6 +6,7 @@ import dis
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -103,6 +104,7 @@ class World(Disks, History):
 
     def __init__(self, model: Model) -> None:
         self.model, self.program, self.n = model, model.program, model.size.nodes
+        self.may_act = cache(lambda code: may_act(code, self.program.names))
         amounts = model.amounts
         self.tracks = model.user and not model.keeps_down
         fails = any(amounts.get(b) for b in ("crashes", *OF_DISKS))
@@ -342,12 +344,14 @@ class World(Disks, History):
         def called(frame: Any, event: str, _: object) -> None:
             if event != "call" or frame.f_code is code:
                 return
-            name, of_role = frame.f_code.co_name, hasattr(frame.f_locals.get("role"), "__supertype__")
             if frame.f_globals is self.model.program.names:
-                acts = may_act(frame.f_code, frame.f_globals)
+                acts = self.may_act(frame.f_code)
+            elif frame.f_back.f_code is not code:
+                return
+            elif frame.f_code.co_name == "any_of":
+                acts = hasattr(frame.f_locals.get("role"), "__supertype__")
             else:
-                words = ("call", "any_process", "arm_timer", *(["any_of"] if of_role else []))  # `_acting`: "call"
-                acts = frame.f_back.f_code is code and name in words
+                acts = frame.f_code.co_name in ("call", "any_process", "arm_timer")  # `_acting`: "call"
             if acts:
                 self.asking = None
 
