@@ -111,7 +111,8 @@ def measured(command: Sequence[str], folder: Path, limit: float = 3600) -> tuple
     process.returncode = os.waitstatus_to_exitcode(status)
     text = log.read_text(errors="replace")
     if process.returncode:
-        raise Missing(f"`{' '.join(map(str, command))}` ended with {process.returncode}: {text[-300:]}")
+        words = " ".join(Path(word).name for word in map(str, command))  # the place of the scratch folder is nobody's
+        raise Missing(f"`{words}` ended with {process.returncode}: {text.partition(' stack backtrace')[0][-300:]}")
     return text, used.ru_utime + used.ru_stime, used.ru_maxrss / 1000
 
 
