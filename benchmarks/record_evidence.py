@@ -19,7 +19,7 @@ from msgspec import structs, to_builtins
 from checker.proofs.evidence import computing, sources, store
 from checker.proofs.evidence.gathered import Applicable, of_zab
 from checker.proofs.requests.induct import Induct
-from checker.requests.request import Request
+from checker.requests.base.request import Request
 from zabspec.files import write_whole
 
 

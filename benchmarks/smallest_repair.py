@@ -36,7 +36,8 @@ from zabspec.authoring.declaration import Variant
 from zabspec.language.layout.source import LanguageError
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.zookeeper import broadcast, learner, releases, shutdown, snapshots, storage, sync
+from zabspec.zookeeper import broadcast, learner, shutdown, snapshots, storage, sync
+from zabspec.zookeeper.variants import releases
 
 PROTOCOL = PROTOCOLS["zookeeper"]
 # The rules that a reader of the page would look at.

@@ -67,7 +67,7 @@ def explore(
         from checker.explore.compiled import Compiled
 
         if engine == "ample":
-            from checker.explore.ample import AmpleExplorer, Narrowing
+            from checker.explore.reduce.ample import AmpleExplorer, Narrowing
 
             narrow = Narrowing(model, properties, symmetry)
             narrow.worked(math.inf, math.inf)

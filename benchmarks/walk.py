@@ -12,8 +12,8 @@ import statistics
 import time
 
 from benchmarks.figures import Figures
-from checker.requests.model import ModelRequest
-from checker.requests.walked import WalkRequest
+from checker.requests.base.model import ModelRequest
+from checker.requests.exploring.walked import WalkRequest
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Fields, Service

@@ -7,7 +7,7 @@ with the fix versions of the tickets, and `EXPLAINED` has every difference.
 
 from __future__ import annotations
 
-# Of each row the rule of `zabspec/zookeeper/mechanisms.py`, by the name that it has as a property.
+# Of each row the rule of `zabspec/zookeeper/variants/mechanisms.py`, by the name that it has as a property.
 RULES = {
     "3911": "acknowledges-with-lists-empty",
     "4643": "writes-epoch-after-log",

@@ -143,7 +143,7 @@ def report_keys(_: Path) -> str:
 
 def functions(_: Path) -> str:
     """Return the functions of the Python API: the command of each, its answer, and what its request does."""
-    from checker.requests.kinds import all_kinds
+    from checker.requests.base.kinds import all_kinds
 
     kinds = all_kinds()
     within = {other: name for name, kind in kinds.items() for other in kind.others}

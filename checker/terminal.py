@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from checker.plain_text import sentence
 from checker.report.progress import ProgressLine, StatusLine
-from checker.requests.watch import Watch
+from checker.requests.base.watch import Watch
 
 if TYPE_CHECKING:
     from checker.live.run import Live

@@ -34,7 +34,7 @@ import click
 
 from checker.cli import main
 from checker.manual import KINDS, LATER, ManualPage
-from checker.requests.request import Request, fields_of
+from checker.requests.base.request import Request, fields_of
 
 TOP = Path(__file__).parents[1]
 DOCS = TOP / "docs"

@@ -27,8 +27,8 @@ from checker.ci.keys import (
     options_of,
 )
 from checker.errors import RequestError
+from checker.requests.base.quorum_system import TEXTS, quorums_given
 from checker.requests.explore import Explore
-from checker.requests.quorum_system import TEXTS, quorums_given
 from zabspec.configuration import Parameters
 from zabspec.files import read_bytes
 from zabspec.quorums import MAJORITY

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, field
 
+from checker.requests.base.request import Field, Request, fields_of
 from checker.requests.explore import Explore
 from checker.requests.live import LiveRequest
-from checker.requests.request import Field, Request, fields_of
 from checker.requests.simulate import Simulate
 from zabspec.typed import Natural, Text, Typed, list_of, schema
 

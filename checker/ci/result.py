@@ -47,7 +47,7 @@ from checker.report.sources import top_of
 from traces.explain.folding import folded
 
 if TYPE_CHECKING:
-    from checker.requests.outcomes import OutcomesRequest
+    from checker.requests.base.outcomes import OutcomesRequest
     from traces import Trace
 
 FORMAT = 1

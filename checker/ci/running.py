@@ -18,13 +18,13 @@ from checker.ci.keys import Known
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
+from checker.requests.base.model import ModelRequest
+from checker.requests.base.request import fields_of, flag, made, names_in
 from checker.requests.explore import Explore, explored
+from checker.requests.exploring.opinions import Opinions
 from checker.requests.live import LiveRequest
-from checker.requests.model import ModelRequest
-from checker.requests.opinions import Opinions
 from checker.requests.properties import chosen_properties
 from checker.requests.replay import Replay
-from checker.requests.request import fields_of, flag, made, names_in
 from checker.requests.simulate import Simulate
 from checker.terminal import TerminalWatch
 from zabspec.typed import near
@@ -246,7 +246,7 @@ def found_of(asked: ReadyCheck) -> CheckFindings:
 def reports(group: Sequence[ReadyCheck], shared: Shared) -> Iterator[tuple[ReadyCheck, Explored]]:
     """Run one exploration, and yield the report for each check of a group."""
     from checker.report.report import Explored
-    from checker.requests.counterexamples import counterexample
+    from checker.requests.base.counterexamples import counterexample
     from invariants import known_properties
     from invariants.binding import vacuous
     from zabspec.model import Model

@@ -27,8 +27,8 @@ from checker.ending import (
     settled_answer,
 )
 from checker.errors import RequestError
-from checker.requests.kinds import kind_named
-from checker.requests.request import Request
+from checker.requests.base.kinds import kind_named
+from checker.requests.base.request import Request
 from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.joining import joined
 from zabspec.signals import SignalHandler

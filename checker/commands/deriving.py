@@ -1,6 +1,6 @@
 """Make the command of a request: its options, their help and completion, and what it prints.
 
-The declaration is in `checker/requests/request.py`; no request is named here.
+The declaration is in `checker/requests/base/request.py`; no request is named here.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import is_one_file
 from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of
-from checker.requests.kinds import kind_named
-from checker.requests.request import Field, Option, Request, answered, fields_of
+from checker.requests.base.kinds import kind_named
+from checker.requests.base.request import Field, Option, Request, answered, fields_of
 from checker.terminal import TerminalWatch
 
 

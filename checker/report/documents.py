@@ -394,7 +394,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
             3: no verdict, or nothing was put to the test; also for want of a witness that was required, or it
             could not be written down.
         error: why something could not be written: the exit_code is 3 then, whatever was found.
-        request: the request of which this is the answer, as checker/requests/kinds.py reads it: its kind, and
+        request: the request of which this is the answer, as checker/requests/base/kinds.py reads it: its kind, and
             each value that is not the default. Null: not known. The JSON of other requests has it too.
         configuration: the question: protocol, variant, network and budgets, as on the command line.
         merged_by_promise: the order hooks of the protocol that merge or reorder steps on its author's word

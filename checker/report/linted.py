@@ -12,8 +12,8 @@ from checker.report.result import Part, ReportFinding, ReportPlace, Row, Rule, T
 from checker.report.sources import top_of
 
 if TYPE_CHECKING:
-    from checker.requests.mistakes import Mistake
-    from checker.requests.request import Request
+    from checker.requests.base.mistakes import Mistake
+    from checker.requests.base.request import Request
 
 MISTAKE, NOTE = "protocol-mistake", "no-effect"
 MORE = "There may be more mistakes: run it again after fixing these."

@@ -287,7 +287,7 @@ class Result(ABC):
     """The result of a request.
 
     Attributes:
-        kind: of the request, as in `checker/requests/kinds.py`.
+        kind: of the request, as in `checker/requests/base/kinds.py`.
         indent: of its JSON; None for one line.
         suites: the name of a test report of it as a whole.
         long: whether it is a list to look through, shown in a pager if the terminal is too small for it.

@@ -32,7 +32,7 @@ from zabspec.simulator.dump import Dump, FieldDump, Process, digest
 from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
 
 if TYPE_CHECKING:
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
 
 HALVINGS = 4  # bisections to find the part of a run to draw: each plays it again
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.requests.outcomes import OutcomesRequest
-from checker.requests.request import File, Option, Words, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.outcomes import OutcomesRequest
+from checker.requests.base.request import File, Option, Words, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.ci.result import Checked

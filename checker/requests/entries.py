@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from checker.report.answer import Listed
 from checker.report.result import Part, Table, plural
+from checker.requests.base.request import Option, Request, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.gallery import Entries, Source
-from checker.requests.request import Option, Request, function, names_in
-from checker.requests.watch import QUIET, Watch
 
 HEAD = ("entry", "group", "expected", "seconds", "claim", "source")
 

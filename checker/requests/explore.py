@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from checker.errors import RequestError
-from checker.requests.bounded import RequiredWitnesses, States, states_of
-from checker.requests.counterexamples import counterexample, run_to_error, trace_path
-from checker.requests.exploration import ExplorationRequest
-from checker.requests.model import BOUNDS
-from checker.requests.opinions import Opinions
+from checker.requests.base.bounded import RequiredWitnesses, States, states_of
+from checker.requests.base.counterexamples import counterexample, run_to_error, trace_path
+from checker.requests.base.model import BOUNDS
+from checker.requests.base.request import Option, Seconds, function, names_in
+from checker.requests.base.watch import QUIET, Watch
+from checker.requests.exploring.exploration import ExplorationRequest
+from checker.requests.exploring.opinions import Opinions
+from checker.requests.exploring.running import Compile, EngineTask
 from checker.requests.properties import required_witnesses
-from checker.requests.request import Option, Seconds, function, names_in
-from checker.requests.running import Compile, EngineTask
-from checker.requests.watch import QUIET, Watch
 from zabspec.joining import joined_as
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Explore(ExplorationRequest):
 
     kind: ClassVar[str] = "explore"
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
-    completed_by: ClassVar[str] = "checker.requests.columns:completed"
+    completed_by: ClassVar[str] = "checker.ci.columns:completed"
 
     require_witness: RequiredWitnesses = ()
     symbolic: Annotated[
@@ -67,7 +67,7 @@ class Explore(ExplorationRequest):
 
     def answer(self, watch: Watch = QUIET) -> Explored:
         from checker.report.report import Explored
-        from checker.requests.restart import not_begun, reduction_off
+        from checker.requests.exploring.restart import not_begun, reduction_off
         from invariants.binding import vacuous
         from zabspec.model import Model
 
@@ -199,8 +199,8 @@ def explored_once(task: EngineTask) -> tuple[Exploration, int, str]:
     """Run the engine for as many properties as it can check at once; see `explored`."""
     from checker.explore.breadth_first import Explorer, available_cores
     from checker.explore.interpret import Interpreter
-    from checker.requests.restart import reduced, reduction_off
-    from checker.requests.running import failed_at_start, out_of_time, ready_in_time
+    from checker.requests.exploring.restart import reduced, reduction_off
+    from checker.requests.exploring.running import failed_at_start, out_of_time, ready_in_time
 
     model, judged, limits, request = task.model, task.judged, task.limits, task.request
     symmetry_off = "" if request.symmetry else "--no-symmetry"

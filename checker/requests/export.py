@@ -12,10 +12,10 @@ from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import TraceRequest, verified_trace
-from checker.requests.causality import causal_graph, check_relation
-from checker.requests.request import File, Option, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.carried import TraceRequest, verified_trace
+from checker.requests.base.causality import causal_graph, check_relation
+from checker.requests.base.request import File, Option, function
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.typed import near
 
 if TYPE_CHECKING:

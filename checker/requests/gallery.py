@@ -6,9 +6,9 @@ import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
-from checker.requests.outcomes import OutcomesRequest
-from checker.requests.request import Option, Words, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.outcomes import OutcomesRequest
+from checker.requests.base.request import Option, Words, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.ci.result import Checked

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.output_files import save_file
-from checker.requests.bounded import Checked, Depth, Symmetry
-from checker.requests.exploration import ExplorationRequest
-from checker.requests.model import ModelRequest
-from checker.requests.request import Count, File, Option, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.bounded import Checked, Depth, Symmetry
+from checker.requests.base.model import ModelRequest
+from checker.requests.base.request import Count, File, Option, function
+from checker.requests.base.watch import QUIET, Watch
+from checker.requests.exploring.exploration import ExplorationRequest
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import File, Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.report.linted import Linted
@@ -40,7 +40,7 @@ class Lint(Request):
 
     def answer(self, watch: Watch = QUIET) -> Linted:
         from checker.report.linted import Linted
-        from checker.requests.mistakes import mistakes_in
+        from checker.requests.base.mistakes import mistakes_in
 
         return Linted(fspath(self.file), *mistakes_in(Path(self.file)), self.github, self)
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.bounded import BoundedRequest, Symmetry, TraceOutput
-from checker.requests.counterexamples import saved, trace_path
-from checker.requests.model import SIZES, check_initial, protocol_named
-from checker.requests.request import Names, Option, function, names_in
-from checker.requests.running import out_of_time
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.bounded import BoundedRequest, Symmetry, TraceOutput
+from checker.requests.base.counterexamples import saved, trace_path
+from checker.requests.base.model import SIZES, check_initial, protocol_named
+from checker.requests.base.request import Names, Option, function, names_in
+from checker.requests.base.watch import QUIET, Watch
+from checker.requests.exploring.running import out_of_time
 from zabspec.typed import near
 
 if TYPE_CHECKING:

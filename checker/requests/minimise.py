@@ -11,9 +11,9 @@ from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import TraceRequest, verified_trace
-from checker.requests.request import File, Option, Seconds, function, name_of
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.carried import TraceRequest, verified_trace
+from checker.requests.base.request import File, Option, Seconds, function, name_of
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Limits

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.bounded import BoundedRequest, Checked, DrawnBy
-from checker.requests.model import check_initial, protocol_named
+from checker.requests.base.bounded import BoundedRequest, Checked, DrawnBy
+from checker.requests.base.model import check_initial, protocol_named
+from checker.requests.base.request import Count, Option, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import chosen_properties
-from checker.requests.request import Count, Option, function, names_in
-from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.mutate.report import Mutated

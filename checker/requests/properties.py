@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.report.answer import Listed, listed
-from checker.requests.model import Containing, ListedProtocol, protocol_named
-from checker.requests.request import Request, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.model import Containing, ListedProtocol, protocol_named
+from checker.requests.base.request import Request, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.properties import DEADLOCK
 from zabspec.typed import near
 

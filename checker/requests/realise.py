@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import HELD, NO_VERDICT, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import TraceRequest, verified_trace
-from checker.requests.request import Count, Option, Seconds, function, name_of
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.carried import TraceRequest, verified_trace
+from checker.requests.base.request import Count, Option, Seconds, function, name_of
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.worlds.disks import OF_DISKS
 
 if TYPE_CHECKING:

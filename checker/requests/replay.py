@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.carried import TraceRequest, check_carried, read
-from checker.requests.request import function, name_of
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.carried import TraceRequest, check_carried, read
+from checker.requests.base.request import function, name_of
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.report.replayed import Replayed

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from checker.errors import RequestError
-from checker.requests.bounded import Checked, Depth, DrawnBy, KeepGoing, Threads, TimeLimit, TraceOutput
-from checker.requests.counterexamples import counterexample_of, trace_path, verified_and_saved
-from checker.requests.model import ModelRequest, check_initial, protocol_named
+from checker.requests.base.bounded import Checked, Depth, DrawnBy, KeepGoing, Threads, TimeLimit, TraceOutput
+from checker.requests.base.counterexamples import counterexample_of, trace_path, verified_and_saved
+from checker.requests.base.model import ModelRequest, check_initial, protocol_named
+from checker.requests.base.request import Option, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Option, function, names_in
-from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 from zabspec.properties import TERMINAL
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import VIOLATED, NoVerdict, RequestError
-from checker.requests.bounded import Checked
-from checker.requests.model import (
+from checker.requests.base.bounded import Checked
+from checker.requests.base.model import (
     SIZES,
     Network,
     Nodes,
@@ -25,8 +25,8 @@ from checker.requests.model import (
     amounts_text,
     protocol_named,
 )
-from checker.requests.request import File, Option, Request, Words, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Option, Request, Words, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.typed import Natural
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from checker.report.answer import Listed, listed
-from checker.requests.model import Containing, ListedProtocol, protocol_named
-from checker.requests.request import Request, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.model import Containing, ListedProtocol, protocol_named
+from checker.requests.base.request import Request, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 
 NOBODY_SAID = {True: "nothing within it", False: ""}  # for a user protocol an exploration shows the violations
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from checker.errors import HELD, RequestError
 from checker.report.answer import Answered, StatedAnswer
 from checker.report.result import Part
-from checker.requests.bounded import BoundedRequest, Checked
-from checker.requests.model import MODEL, ModelRequest
-from checker.requests.request import Option, fields_of, names_in
-from checker.requests.walked import WalkRequest, request_of_address, request_of_row, walked_trace
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.bounded import BoundedRequest, Checked
+from checker.requests.base.model import MODEL, ModelRequest
+from checker.requests.base.request import Option, fields_of, names_in
+from checker.requests.base.watch import QUIET, Watch
+from checker.requests.exploring.walked import WalkRequest, request_of_address, request_of_row, walked_trace
 from zabspec.files import place_of
 from zabspec.joining import is_installed
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.bounded import BoundedRequest, Checked, Symmetry, TraceOutput
-from checker.requests.counterexamples import not_replayed, trace_path, verified_and_saved
-from checker.requests.model import BOUNDS, protocol_named
+from checker.requests.base.bounded import BoundedRequest, Checked, Symmetry, TraceOutput
+from checker.requests.base.counterexamples import not_replayed, trace_path, verified_and_saved
+from checker.requests.base.model import BOUNDS, protocol_named
+from checker.requests.base.request import Option, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Option, function, names_in
-from checker.requests.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
@@ -46,7 +46,7 @@ class Witness(BoundedRequest):
     def answer(self, watch: Watch = QUIET) -> Witnessed:
         from checker.explore.groups import groups_of
         from checker.report.witnessed import Witnessed
-        from checker.requests.running import failed_at_start
+        from checker.requests.exploring.running import failed_at_start
         from zabspec.model import Model
 
         protocol_named(self.name)

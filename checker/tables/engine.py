@@ -10,8 +10,8 @@ from checker.errors import RequestError
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration, Limits
-    from checker.requests.exploration import ExplorationRequest
-    from checker.requests.running import EngineTask
+    from checker.requests.exploring.exploration import ExplorationRequest
+    from checker.requests.exploring.running import EngineTask
     from checker.tables.distributed.code import Code
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled, CompiledForPremises
 from checker.explore.result import Limits
-from checker.requests.watch import Watch
+from checker.requests.base.watch import Watch
 from traces.explain.names import counted
 from zabspec.language.program import Program
 from zabspec.language.python.reference import StateView

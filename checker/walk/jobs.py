@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from checker.errors import NoVerdict, RequestError
 from checker.report.promises import promise_text
+from checker.requests.base.watch import Watch
 from checker.requests.explore import Explore
-from checker.requests.watch import Watch
 from checker.requests.witness import Witness
 from checker.walk.continuing import Bounds, ContinuedModel, continued
 from checker.walk.searching import searched

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 
 from checker.errors import RequestError
-from checker.requests.walked import WalkRequest, request_of_address, walker_of
+from checker.requests.exploring.walked import WalkRequest, request_of_address, walker_of
 from traces.walk.address import Address, made_of
 from traces.walk.walker import Walker, WalkError, WalkPlace
 

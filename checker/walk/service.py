@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from checker.requests.walked import WalkRequest, row_of
+from checker.requests.exploring.walked import WalkRequest, row_of
 from checker.walk.continuing import Bounds
 from checker.walk.jobs import GOALS, Jobs
 from checker.walk.page import saved_page

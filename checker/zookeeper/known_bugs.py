@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from checker.requests.walked import WalkRequest, besides, request_of_configuration
+from checker.requests.exploring.walked import WalkRequest, besides, request_of_configuration
 from checker.zookeeper.record import PROTOCOL, configuration
 from checker.zookeeper.rows import ROWS, USUAL
 

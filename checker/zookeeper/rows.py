@@ -31,7 +31,7 @@ class Row:
         split: the paper's step that the code splits.
         budget: the amounts of faults and actions that differ from the usual.
         depth: the number of steps to the violation, as recorded, each taken separately.
-        merged: the number with merged steps (`zabspec/zookeeper/coarse.py`).
+        merged: the number with merged steps (`zabspec/zookeeper/variants/coarse.py`).
         held: whether with its fix it holds within the same budget, as recorded.
         published: what others have published of it: seconds, depth, states.
         start: where its runs begin; empty for the initial state.

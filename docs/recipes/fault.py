@@ -35,7 +35,7 @@ after(
 """,
 )
 before(
-    "checker/requests/model.py",
+    "checker/requests/base/model.py",
     "    heartbeats: Annotated",
     """
     blackouts: Annotated[Amount | None, Option(BUDGETS["blackouts"].help())] = None

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from checker.cli import main
 from checker.commands import deriving
-from checker.requests.kinds import kind_named
+from checker.requests.base.kinds import kind_named
 from tests.patience import ended, until_cpu
 
 TINY = ("--nodes", "2", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0")

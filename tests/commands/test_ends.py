@@ -321,7 +321,7 @@ def test_a_check_that_is_cancelled_ends_with_3(folder: Path, monkeypatch: pytest
 
     for place in (
         "checker.ci.configuration.read_matrix", "checker.ci.running.ready", "checker.ci.running.made",
-        "checker.cli.main.make_context", "checker.requests.model.ModelRequest.configuration",
+        "checker.cli.main.make_context", "checker.requests.base.model.ModelRequest.configuration",
         "checker.ci.running.explored", "checker.ci.running.outcome_of", "checker.ci.result.Checked.save",
         "zabspec.model.Model.__init__",
     ):  # fmt: skip

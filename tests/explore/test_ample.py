@@ -14,8 +14,10 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from checker.explore import growing
-from checker.explore import narrowing as large_models
-from checker.explore.ample import (
+from checker.explore.breadth_first import Explorer
+from checker.explore.compiled import Compiled
+from checker.explore.reduce import narrowing as large_models
+from checker.explore.reduce.ample import (
     AmpleExplorer,
     Narrowing,
     changed_text,
@@ -23,10 +25,8 @@ from checker.explore.ample import (
     free_cases,
     looks_beyond,
 )
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
-from checker.requests.running import EngineTask
+from checker.requests.exploring.running import EngineTask
 from invariants import properties_of
 from tests.copies import copy_of
 from tests.explore.staying_down import stay_down

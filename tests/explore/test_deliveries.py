@@ -10,15 +10,15 @@ from types import ModuleType
 
 import pytest
 
-from checker.explore import deliveries as at_deliveries
-from checker.explore import narrowing
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.deliveries import AtDelivery, DeliveryModel
+from checker.explore.reduce import deliveries as at_deliveries
+from checker.explore.reduce import narrowing
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.reduce.deliveries import AtDelivery, DeliveryModel
 from checker.explore.result import Exploration, Limits
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import Explore
-from checker.requests.model import ModelRequest
 from invariants import binding
 from invariants.claims import DELIVERS_CHOSEN
 from invariants.core import INTEGRITY

@@ -101,7 +101,7 @@ def test_a_limit_of_time_is_named_as_it_was_asked_for(text: Path, monkeypatch: p
         asked.append(seconds)
         return len(asked) == 1
 
-    monkeypatch.setattr("checker.requests.running.ready_in_time", ready)
+    monkeypatch.setattr("checker.requests.exploring.running.ready_in_time", ready)
     words = ["--protocol", str(text), "--nodes", "2", "--no-trace", "--time-limit", "500", "--depth", "2", "--json"]
     result = CliRunner().invoke(main, words)
     assert result.exit_code == 3, result.output

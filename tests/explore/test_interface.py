@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from checker.explore import ample_kernel, compiled, interface, kernel, observer_kernel, orbits
-from checker.explore.ample import Narrowing
+from checker.explore import compiled, interface, kernel, orbits
 from checker.explore.binding import Constant, WrongBinding, is_declared, signature
 from checker.explore.compiled import Compiled
+from checker.explore.reduce import ample_kernel, observer_kernel
+from checker.explore.reduce.ample import Narrowing
 from checker.live import kernel as live_kernel
 from checker.live.code import LiveCode
 from checker.search import kernel as search_kernel

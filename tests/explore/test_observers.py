@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from checker.explore import narrowing as large_models
-from checker.explore import observers
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.observers import (
+from checker.explore.reduce import narrowing as large_models
+from checker.explore.reduce import observers
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.reduce.observers import (
     Automaton,
     Labels,
     Plan,
@@ -29,11 +29,11 @@ from checker.explore.observers import (
     refined,
     renamed_value,
 )
-from checker.explore.partly import MOST_WAYS, NotFollowed, Partly
+from checker.explore.reduce.partly import MOST_WAYS, NotFollowed, Partly
 from checker.explore.result import Limits
-from checker.requests import restart
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import Explore
-from checker.requests.model import ModelRequest
+from checker.requests.exploring import restart
 from invariants.registry import STATE, STEP, Property
 from tests.models import judged
 from tests.second.harness.searching import Recording
@@ -501,7 +501,7 @@ def test_a_question_is_asked_once_and_in_one_order() -> None:
 @pytest.mark.slow(seconds=1)
 def test_what_is_not_followed_is_kept_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     left("durability", [with_delivered(0)])  # the code is made, and cached, as it is
-    monkeypatch.setattr("checker.explore.partly.MOST_WAYS", 1)
+    monkeypatch.setattr("checker.explore.reduce.partly.MOST_WAYS", 1)
     with pytest.raises(NotFollowed):
         left("durability", [with_delivered(0)])
     assert MOST_WAYS > 1

@@ -12,11 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from checker.explore import narrowing
-from checker.explore.ample import AmpleExplorer
 from checker.explore.breadth_first import Explorer
-from checker.explore.reducible import why_not_narrowed
-from checker.explore.reduction import collisions
+from checker.explore.reduce import narrowing
+from checker.explore.reduce.ample import AmpleExplorer
+from checker.explore.reduce.reducible import why_not_narrowed
+from checker.explore.reduce.reduction import collisions
 from checker.explore.result import Exploration, Limits, Violation
 from zabspec.language.analysis.footprints import Touch
 from zabspec.model import Configuration, Model

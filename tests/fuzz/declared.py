@@ -21,8 +21,8 @@ from click.testing import CliRunner
 
 from checker.cli import KINDS, main
 from checker.commands.deriving import kinds_of
-from checker.requests.kinds import kind_named
-from checker.requests.request import Field, fields_of
+from checker.requests.base.kinds import kind_named
+from checker.requests.base.request import Field, fields_of
 from zabspec.typed import alternatives, limit_in
 
 from .commands import GARBAGE, NAMES, SAMPLES, TINY

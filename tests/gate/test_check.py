@@ -16,9 +16,9 @@ from checker.ci import running
 from checker.ci.configuration import read_matrix
 from checker.cli import main
 from checker.commands.init import START
-from checker.explore import narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
+from checker.explore.reduce import narrowing
 from checker.explore.result import Limits
 from checker.report import progress
 from checker.report.result import Counterexample
@@ -265,7 +265,7 @@ def test_a_check_has_the_same_answer_in_any_company(gate: Gate) -> None:
 
 @pytest.mark.slow(seconds=1)
 def test_a_violation_whose_run_does_not_replay_is_none(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    from checker.requests import counterexamples
+    from checker.requests.base import counterexamples
 
     wrong = Counterexample(trouble="it does not replay: a bug of zabcheck", replayed=False)
     monkeypatch.setattr(counterexamples, "counterexample", lambda *given: wrong)

@@ -17,8 +17,8 @@ from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration
 from checker.graph.build import graph_of
 from checker.graph.questions import answers, least_budgets, steps_of_all
+from checker.requests.base.model import ModelRequest
 from checker.requests.graph import GraphRequest
-from checker.requests.model import ModelRequest
 from tests.commands.running import run
 from tests.models import DEFAULT, python_successors
 from zabspec.model import Configuration, Model

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from checker.explore import breadth_first
-from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing
 from checker.explore.result import Exploration, Limits
 from tests.models import DEFAULT
 from zabspec.language.native import tiered

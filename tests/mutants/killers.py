@@ -104,8 +104,8 @@ KILLERS = (
         late=(*RARE, "[datagrams]"),
     ),
     Killers(
-        ("checker/explore/ample_kernel.py", "checker/explore/observer_kernel.py",
-         "checker/explore/ample.py", "checker/explore/observers.py", "checker/explore/partly.py"),
+        ("checker/explore/reduce/ample_kernel.py", "checker/explore/reduce/observer_kernel.py",
+         "checker/explore/reduce/ample.py", "checker/explore/reduce/observers.py", "checker/explore/reduce/partly.py"),
         ("tests/explore/test_observers.py", "tests/explore/test_reduction.py", "tests/explore/test_ample.py"),
         dearest=8.0,
     ),

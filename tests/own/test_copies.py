@@ -14,7 +14,7 @@ from checker.cli import main
 from checker.commands.init import START
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reducible import why_not_narrowed
+from checker.explore.reduce.reducible import why_not_narrowed
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.commands.running import TINY

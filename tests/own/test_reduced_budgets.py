@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from checker.explore import reducible
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reducible import why_not_narrowed
+from checker.explore.reduce import reducible
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.reduce.reducible import why_not_narrowed
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
 from tests.sources import LEADS_OR_FOLLOWS, LOOK, ROLES

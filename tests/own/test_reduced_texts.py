@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reducible import why_not_narrowed
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing, conclusive
+from checker.explore.reduce.reducible import why_not_narrowed
 from checker.explore.result import Exploration, Limits
 from invariants import Property, properties_of
 from tests.sources import BOUNDED, FOLLOWS_ITSELF, LEADS_OR_FOLLOWS, LOOK, ROLES, never

@@ -18,8 +18,8 @@ from checker.report.formats.html import page_of_parts
 from checker.report.page import page_of as page_of_report
 from checker.report.result import Counterexample, StatedResult, Words
 from checker.report.witnessed import Witnessed
-from checker.requests.model import ModelRequest
-from checker.requests.walked import WalkRequest
+from checker.requests.base.model import ModelRequest
+from checker.requests.exploring.walked import WalkRequest
 from checker.walk.page import saved_page
 from checker.walk.served import Serving, address_of
 from invariants import properties_of

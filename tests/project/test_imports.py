@@ -33,10 +33,10 @@ BY_NAME = {
         for name in group
     ],
     "checker.report.formats.registry": [("checker.report.formats.registry", module) for module in formats.modules()],
-    "checker.requests.request": [],  # late: what is added to the answer of an exploration explores, too
+    "checker.requests.base.request": [],  # late: what is added to the answer of an exploration explores, too
     "checker.commands.completing": [],  # names that a wing completes
     "checker.page_tables": [],  # tables of wings
-    "checker.requests.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
+    "checker.requests.base.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
     "zabcheck": [("zabcheck", module) for module in set(zabcheck.places().values())],

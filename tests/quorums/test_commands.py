@@ -15,9 +15,9 @@ from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.compiled import Compiled
 from checker.proofs.requests.induct import Induct
+from checker.requests.base.kinds import all_kinds
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import Explore
-from checker.requests.kinds import all_kinds
-from checker.requests.model import ModelRequest
 from traces import build_trace, read_trace, write_trace
 from traces.replay.replay import replay
 from traces.zookeeper.reenact.plan import Cannot, plan_for

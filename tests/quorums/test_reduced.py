@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
-from checker.explore.reducible import why_not_narrowed
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing
+from checker.explore.reduce.reducible import why_not_narrowed
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
 from zabspec.model import Configuration, Model

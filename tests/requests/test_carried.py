@@ -16,13 +16,13 @@ from checker.proofs.requests.bmc import Bmc
 from checker.proofs.requests.quorums import Quorums
 from checker.report.claimed import check
 from checker.report.page import ReportError
-from checker.requests import rerun
-from checker.requests.carried import verified_trace
+from checker.requests import report as reports
+from checker.requests.base.carried import verified_trace
+from checker.requests.base.kinds import from_json
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import Explore
-from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
 from checker.requests.minimise import Minimise
-from checker.requests.model import ModelRequest
 from checker.requests.realise import Realise
 from checker.requests.replay import Replay
 from checker.requests.search import SearchRequest
@@ -120,7 +120,7 @@ def test_a_shortened_trace_carries_what_shortened_it(violated: tuple[dict[str, A
 def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tuple[dict[str, Any], Path]) -> None:
     report = violated[0]
     check(report, "run.json")
-    assert rerun.differences(report) == []
+    assert reports.differences(report) == []
     given = Explore.from_json(report["request"])
     for other, sentence in (
         (replace(given, nodes=3), "for another configuration"),
@@ -128,10 +128,10 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
         (LiveRequest(**vars(TINY)), "of kind 'live', not explore"),
     ):
         with pytest.raises(RequestError, match=sentence):
-            rerun.differences(report | {"request": other.as_json()})
+            reports.differences(report | {"request": other.as_json()})
     old = {name: value for name, value in report.items() if name != "request"}
     check(old, "run.json")
-    assert rerun.differences(old) == []
+    assert reports.differences(old) == []
     with pytest.raises(ReportError):
         check(report | {"sentence": "holds"}, "run.json")
 

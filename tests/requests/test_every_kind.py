@@ -15,8 +15,8 @@ import pytest
 from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests import bmc, export_model, prove, quorums
 from checker.requests import export, graph, minimise, realise, simulate
-from checker.requests.kinds import all_kinds, from_json
-from checker.requests.request import fields_of
+from checker.requests.base.kinds import all_kinds, from_json
+from checker.requests.base.request import fields_of
 from checker.tables.requests.sweep import SweepRequest
 from checker.zookeeper.requests import conformance, plan, reenact, zookeeper
 from tests.servers import nowhere

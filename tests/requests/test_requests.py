@@ -19,16 +19,16 @@ from checker.errors import RequestError
 from checker.proofs.requests.confirm import Confirm
 from checker.proofs.requests.export_model import ExportModel
 from checker.proofs.requests.induct import Induct
+from checker.requests.base.kinds import from_json
+from checker.requests.base.model import ModelRequest
+from checker.requests.base.request import Request, answered
+from checker.requests.base.watch import QUIET
 from checker.requests.explore import Explore
 from checker.requests.graph import GraphRequest
-from checker.requests.kinds import from_json
 from checker.requests.live import LiveRequest
-from checker.requests.model import ModelRequest
 from checker.requests.mutate import Mutate
-from checker.requests.request import Request, answered
 from checker.requests.search import SearchRequest
 from checker.requests.simulate import Simulate
-from checker.requests.watch import QUIET
 
 TINY = ModelRequest(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0})
 
@@ -203,7 +203,7 @@ def test_answering_a_request_needs_no_command_line(tmp_path: Path) -> None:
 import sys
 from checker.proofs.requests.confirm import Confirm
 from checker.requests.explore import Explore
-from checker.requests.model import ModelRequest
+from checker.requests.base.model import ModelRequest
 report = Explore(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0}).answer()
 assert report.exit_code == 0, report.sentence
 assert "click" not in sys.modules

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from checker.explore import compiled, narrowing
+from checker.explore import compiled
 from checker.explore.breadth_first import Explorer
+from checker.explore.reduce import narrowing
 from checker.explore.result import Limits
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import Explore
-from checker.requests.model import ModelRequest
 from checker.search import premises
 from checker.search.code import SearchCode
 from checker.search.premises import Walks, depths_by_walks

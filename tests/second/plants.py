@@ -206,7 +206,7 @@ BY_ANOTHER = {
     "visible-ample": Plant(
         "an ample set may consist of steps that properties of states see",
         "ample",
-        "checker/explore/ample_kernel.py",
+        "checker/explore/reduce/ample_kernel.py",
         "if not visible_changed(parent, child):",
         "if True:",
         "ample sets",
@@ -350,7 +350,7 @@ OF_BUDGETS = {
     "spent-budgets": Plant(
         "steps that spend a budget, and steps that look at what is left of it, may change places",
         "ample",
-        "checker/explore/reduction.py",
+        "checker/explore/reduce/reduction.py",
         "            if not (x.writes or y.writes) or (labels and labels in commute):",
         '            if not (x.writes or y.writes) or x.field.endswith("_left") or (labels and labels in commute):',
         "ample sets",
@@ -372,7 +372,7 @@ OF_BUDGETS = {
     "let-by-others": Plant(
         "a process on its own may do nothing but what it may do now, whatever the environment lets it do later",
         "ample",
-        "checker/explore/ample.py",
+        "checker/explore/reduce/ample.py",
         "if let and world.own_roles",
         "if False and world.own_roles",
         "ample sets",

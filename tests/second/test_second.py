@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 
 from checker.explore import compiled
-from checker.explore.ample import Narrowing
 from checker.explore.memory import Budget
+from checker.explore.reduce.ample import Narrowing
 from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP
 from tests.second.generator import Generated, protocol

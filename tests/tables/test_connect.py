@@ -13,7 +13,7 @@ pytest.importorskip("pyspark")
 
 from checker.errors import RequestError
 from checker.requests.explore import Explore
-from checker.requests.running import EngineTask
+from checker.requests.exploring.running import EngineTask
 from checker.tables.engine import on_spark
 from checker.tables.requests.judge import JudgeRequest
 from traces.spark import NoSpark, SparkFailed

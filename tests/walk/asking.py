@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.requests.model import ModelRequest
-from checker.requests.walked import WalkRequest
+from checker.requests.base.model import ModelRequest
+from checker.requests.exploring.walked import WalkRequest
 from checker.walk.app import Guard, application
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of

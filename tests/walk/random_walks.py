@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from checker.requests.walked import WalkRequest, walker_of
+from checker.requests.exploring.walked import WalkRequest, walker_of
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service

@@ -15,7 +15,7 @@ import pytest
 
 pytest.importorskip("uvicorn", reason="pip install 'zabcheck[explore]'")
 
-from checker.requests.walked import walker_of
+from checker.requests.exploring.walked import walker_of
 from checker.walk.continuing import Bounds
 from checker.walk.served import Serving, address_of
 from checker.walk.service import Service

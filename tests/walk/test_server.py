@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="pip install 'zabcheck[explore]'")
 
-from checker.requests.model import ModelRequest
-from checker.requests.walked import WalkRequest, request_of_row, row_of
+from checker.requests.base.model import ModelRequest
+from checker.requests.exploring.walked import WalkRequest, request_of_row, row_of
 from checker.walk.app import LARGEST, Guard
 from checker.walk.continuing import Bounds, ContinuedModel
 from checker.walk.page import ASSETS, MODULES, joined, opened

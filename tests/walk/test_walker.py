@@ -7,7 +7,13 @@ from functools import cache
 
 import pytest
 
-from checker.requests.walked import WalkRequest, request_of_address, request_of_configuration, request_of_row, walker_of
+from checker.requests.exploring.walked import (
+    WalkRequest,
+    request_of_address,
+    request_of_configuration,
+    request_of_row,
+    walker_of,
+)
 from tests.models import judged, model, python_successors
 from traces.walk.address import Address, made_of
 from traces.walk.saved import trace_of

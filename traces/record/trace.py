@@ -223,8 +223,8 @@ class Trace:
         lasso: the process that starves in it, and from when on; None if the trace claims no starvation.
         failure: the run-time error in which it ends; None if it ends in none. A step that meets one changes nothing:
             the state after it is the one before it.
-        request: the request that it answers, as JSON (`checker/requests/kinds.py`); None if not known. It is no part of
-            the run.
+        request: the request that it answers, as JSON (`checker/requests/base/kinds.py`); None if not known. It is no
+            part of the run.
         premise_of: the property whose premise the last step is the first to meet; empty if the trace names none. The
             statement and the source are then of this property.
     """

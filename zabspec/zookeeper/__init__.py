@@ -1,5 +1,5 @@
 """Apache ZooKeeper as it is built (docs/explanation/zookeeper-bugs.md).
 
-Start with `text.py`, the whole of the other files, which are named for what they model. `releases.py` has other
-releases and repairs as differences, `mutants.py` faults planted on purpose.
+Start with `text.py`, the whole of the other files, which are named for what they model. `variants/releases.py`
+has other releases and repairs as differences, `variants/mutants.py` faults planted on purpose.
 """

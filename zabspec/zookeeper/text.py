@@ -8,18 +8,18 @@ from zabspec.zookeeper.state import *
 # isort: split
 from zabspec.authoring.declaration import Size, Start, declare
 from zabspec.zookeeper.broadcast import *
-from zabspec.zookeeper.coarse import *
-from zabspec.zookeeper.established import *
+from zabspec.zookeeper.variants.coarse import *
+from zabspec.zookeeper.variants.established import *
 from zabspec.zookeeper.leader import *
 from zabspec.zookeeper.learner import *
-from zabspec.zookeeper.mechanisms import *
-from zabspec.zookeeper.mutants import *
+from zabspec.zookeeper.variants.mechanisms import *
+from zabspec.zookeeper.variants.mutants import *
 from zabspec.zookeeper.observed import *
-from zabspec.zookeeper.production import *
+from zabspec.zookeeper.variants.production import *
 from zabspec.zookeeper.properties import *
-from zabspec.zookeeper.release_34 import *
+from zabspec.zookeeper.variants.release_34 import *
 from zabspec.zoo_cfg import SAME
-from zabspec.zookeeper.releases import *
+from zabspec.zookeeper.variants.releases import *
 from zabspec.zookeeper.shutdown import *
 from zabspec.zookeeper.storage import *
 from zabspec.zookeeper.stores import *
@@ -39,7 +39,7 @@ from zabspec.zookeeper.snapshots import *
 from zabspec.zookeeper.observers import *
 
 # isort: split
-from zabspec.zookeeper.log_files import *
+from zabspec.zookeeper.variants.log_files import *
 
 
 def flight(size: Size) -> int:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from checker.proofs.evidence.store import Entry
 from checker.report.evidence import INDUCTIVE, PROOF, PROVED, REFINEMENT, REFINES
 from checker.report.result import plural, some
-from checker.requests.watch import Watch
+from checker.requests.base.watch import Watch
 
 if TYPE_CHECKING:
     from checker.proofs.requests.induct import Induct

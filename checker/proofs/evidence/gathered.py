@@ -29,12 +29,12 @@ from checker.report.evidence import (
 )
 from checker.report.report import Explored, command_words
 from checker.report.result import VIOLATED
+from checker.requests.base.model import ModelRequest
 from checker.requests.explore import ALL_EVIDENCE, EXPLORED, QUICK_EVIDENCE, Explore
-from checker.requests.model import ModelRequest
 
 if TYPE_CHECKING:
     from checker.proofs.evidence.computing import Tell
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
     from invariants.registry import Property
     from zabspec.model import Configuration
 

@@ -20,11 +20,12 @@ TOP = Path(__file__).resolve().parents[3]  # the packages lie beside each other,
 
 PACKAGES = ("checker", "invariants", "zabspec")
 REQUESTS = (
-    "checker/requests/bounded.py", "checker/requests/exploration.py",
+    "checker/requests/base/bounded.py", "checker/requests/exploring/exploration.py",
     "checker/requests/explore.py",
-    "checker/requests/model.py", "checker/requests/properties.py", "checker/requests/quorum_system.py",
-    "checker/requests/ready.py", "checker/requests/request.py", "checker/requests/restart.py",
-    "checker/requests/running.py", "checker/search/code.py", "checker/search/kernel.py", "checker/search/premises.py",
+    "checker/requests/base/model.py", "checker/requests/properties.py", "checker/requests/base/quorum_system.py",
+    "checker/requests/exploring/ready.py", "checker/requests/base/request.py", "checker/requests/exploring/restart.py",
+    "checker/requests/exploring/running.py", "checker/search/code.py", "checker/search/kernel.py",
+    "checker/search/premises.py",
     "checker/search/search.py",
 )  # fmt: skip
 # The protocol with its variants, its worlds, the language it is written in, and the properties.
@@ -34,7 +35,7 @@ TEXT = (
     "zabspec/protocols/__init__.py", "zabspec/protocols/registry.py", "zabspec/protocols/zab_*.py",
     "zabspec/protocols/ladis.py", "zabspec/simulator/__init__.py", "zabspec/simulator/connections.py",
     "zabspec/simulator/datagrams.py", "zabspec/simulator/mail.py", "invariants/*.py", "invariants/proofs/*.py",
-    "invariants/proofs/*.txt", "checker/explore/*.py", *REQUESTS,
+    "invariants/proofs/*.txt", "checker/explore/*.py", "checker/explore/reduce/*.py", *REQUESTS,
 )  # fmt: skip
 COMPUTING = ("checker/proofs/evidence/computing.py",)
 
@@ -53,7 +54,7 @@ SOURCES: Mapping[str, tuple[str, ...]] = {
     PROOF: (
         *COMPUTING, "checker/proofs/prove/*.py", "checker/proofs/prove/*.txt", "zabspec/proofs/abstract/*.py",
         "checker/proofs/symbolic/*.py",
-        "checker/proofs/requests/prove.py", "checker/proofs/requests/queries.py", "checker/requests/request.py",
+        "checker/proofs/requests/prove.py", "checker/proofs/requests/queries.py", "checker/requests/base/request.py",
         "zabspec/ensemble.py", "zabspec/errors.py", "zabspec/zoo_cfg.py",
         "zabspec/files.py", "zabspec/limits.py", "zabspec/quorums.py", "zabspec/signals.py", "zabspec/typed.py",
     ),

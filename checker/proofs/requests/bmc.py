@@ -11,13 +11,13 @@ from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests.queries import Queries, queries_into
-from checker.requests.bounded import Checked, TraceOutput
-from checker.requests.carried import verified_trace
-from checker.requests.counterexamples import counterexample
-from checker.requests.model import BOUNDS, MODEL, ModelRequest
+from checker.requests.base.bounded import Checked, TraceOutput
+from checker.requests.base.carried import verified_trace
+from checker.requests.base.counterexamples import counterexample
+from checker.requests.base.model import BOUNDS, MODEL, ModelRequest
+from checker.requests.base.request import Count, Option, Seconds, Seed, flag, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Count, Option, Seconds, Seed, flag, function, names_in
-from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import RequestError
 from checker.report.answer import Listed
 from checker.report.result import Table
-from checker.requests.model import ModelRequest, Room, protocol_named
-from checker.requests.request import Names, Option, Seconds, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.model import ModelRequest, Room, protocol_named
+from checker.requests.base.request import Names, Option, Seconds, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.typed import near
 
 if TYPE_CHECKING:

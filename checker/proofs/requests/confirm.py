@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.proofs.requests.clauses import ClausesRequest, InAll, argument, sorted_out
 from checker.report.answer import StatedAnswer
-from checker.requests.bounded import Threads
-from checker.requests.exploration import ExplorationRequest
+from checker.requests.base.bounded import Threads
+from checker.requests.base.request import Option, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.explore import explored
-from checker.requests.ready import make_ready
-from checker.requests.request import Option, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.exploring.exploration import ExplorationRequest
+from checker.requests.exploring.ready import make_ready
 from zabspec.typed import Natural
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from checker.errors import HELD, RequestError
 from checker.output_files import check_writable, save_file
 from checker.report.answer import Answered
 from checker.report.result import Part
+from checker.requests.base.model import ModelRequest
+from checker.requests.base.request import Names, Option, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.export import TLA, Form, Output
-from checker.requests.model import ModelRequest
 from checker.requests.properties import chosen_properties
-from checker.requests.request import Names, Option, function, names_in
-from checker.requests.watch import QUIET, Watch
 
 
 @dataclass(frozen=True, repr=False)

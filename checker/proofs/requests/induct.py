@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import RequestError
 from checker.proofs.requests.clauses import ClausesRequest, InAll, argument, everything_assumed, sorted_out
 from checker.proofs.requests.queries import Queries, queries_into
-from checker.requests.bounded import RequiredWitnesses
+from checker.requests.base.bounded import RequiredWitnesses
+from checker.requests.base.request import Count, Option, Seconds, Seed, function, names_in
+from checker.requests.base.watch import QUIET, Watch
+from checker.requests.exploring.ready import make_ready
 from checker.requests.properties import required_witnesses
-from checker.requests.ready import make_ready
-from checker.requests.request import Count, Option, Seconds, Seed, function, names_in
-from checker.requests.watch import QUIET, Watch
 from zabspec.limits import Deadline
 from zabspec.typed import Natural
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests.queries import Queries, queries_into
-from checker.requests.quorum_system import quorums_given
-from checker.requests.request import File, Option, Request, Seconds, Seed, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.quorum_system import quorums_given
+from checker.requests.base.request import File, Option, Request, Seconds, Seed, function
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.typed import near
 
 if TYPE_CHECKING:

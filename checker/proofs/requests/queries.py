@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 from checker.output_files import check_empty
-from checker.requests.request import File, Option
+from checker.requests.base.request import File, Option
 
 Queries = Annotated[
     File,

@@ -12,9 +12,9 @@ from msgspec import to_builtins
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
 from checker.report.result import Part, plural, values
-from checker.requests.quorum_system import ServerOptions, options_given, zoo_cfg
-from checker.requests.request import File, Option, Request, Seconds, Seed, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.quorum_system import ServerOptions, options_given, zoo_cfg
+from checker.requests.base.request import File, Option, Request, Seconds, Seed, function
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.zoo_cfg import NEWEST
 
 if TYPE_CHECKING:

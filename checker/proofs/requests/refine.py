@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict
 from checker.proofs.requests.queries import Queries, queries_into
-from checker.requests.bounded import BoundedRequest, Symmetry
-from checker.requests.counterexamples import saved
-from checker.requests.exploration import ExplorationRequest
+from checker.requests.base.bounded import BoundedRequest, Symmetry
+from checker.requests.base.counterexamples import saved
+from checker.requests.base.model import SIZES, Amount, Transactions
+from checker.requests.base.request import File, Option, fields_of, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.requests.explore import explored
-from checker.requests.model import SIZES, Amount, Transactions
-from checker.requests.ready import make_ready
-from checker.requests.request import File, Option, fields_of, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.exploring.exploration import ExplorationRequest
+from checker.requests.exploring.ready import make_ready
 from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
-from checker.explore import ample_kernel, compiled, observer_kernel
+from checker.explore import compiled
 from checker.explore import kernel as explorer
-from checker.explore.ample import Narrowing
 from checker.explore.checkpoints.task import ExplorationTask
 from checker.explore.compiled import I64, PTR, Compiled
-from checker.explore.deliveries import DeliveryModel
+from checker.explore.reduce import ample_kernel, observer_kernel
+from checker.explore.reduce.ample import Narrowing
+from checker.explore.reduce.deliveries import DeliveryModel
 from checker.tables.distributed import kernel
 from invariants import known_properties, property_named
 from invariants.registry import STEP, Property

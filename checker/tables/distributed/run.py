@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from checker.explore import kernel, narrowing
-from checker.explore.ample import conclusive
+from checker.explore import kernel
 from checker.explore.checkpoints.checkpoint import Checkpoint, Level, Refused, check_same, files_of
 from checker.explore.checkpoints.files import Damaged, StorageError
 from checker.explore.checkpoints.task import ExplorationTask, Reduction
-from checker.explore.deliveries import DeliveryModel
-from checker.explore.narrowing import Searched, first_limits, further, narrowed, outgrown, suspecting
+from checker.explore.reduce import narrowing
+from checker.explore.reduce.ample import conclusive
+from checker.explore.reduce.deliveries import DeliveryModel
+from checker.explore.reduce.narrowing import Searched, first_limits, further, narrowed, outgrown, suspecting
 from checker.explore.result import Exploration, Limits
 from checker.search.premises import depths_by_walks
 from checker.tables.distributed.cluster import Cluster, Here

@@ -14,7 +14,7 @@ from checker.report.result import Part, Table, values
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
     from traces.tables.sweep.findings import SweepFinding
     from traces.tables.sweep.grid import Grid
     from traces.tables.sweep.summary import Summary

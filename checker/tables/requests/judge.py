@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
 from checker.opinion.outcome import SecondOpinion
 from checker.output_files import save_file
-from checker.requests.bounded import Checked, ComparedRuns
-from checker.requests.request import Count, File, Option, Request, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.bounded import Checked, ComparedRuns
+from checker.requests.base.request import Count, File, Option, Request, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.files import place_of, without_secrets
 from zabspec.typed import near
 

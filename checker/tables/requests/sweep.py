@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from checker.errors import NoVerdict, RequestError
 from checker.opinion.outcome import RUNS, SecondOpinion
-from checker.requests.bounded import ComparedRuns
-from checker.requests.model import Quorums
-from checker.requests.request import Count, File, Option, Request, Words, function, names_in, names_of
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.bounded import ComparedRuns
+from checker.requests.base.model import Quorums
+from checker.requests.base.request import Count, File, Option, Request, Words, function, names_in, names_of
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.files import place_of
 from zabspec.typed import Natural
 

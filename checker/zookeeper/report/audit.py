@@ -35,7 +35,7 @@ from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.server import Server
 
 if TYPE_CHECKING:
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
 
 FORMAT = 1
 MOST_LISTED = 10  # values of a piece of evidence; JSON has all

@@ -14,7 +14,7 @@ from checker.report.answer import Answered, Picture
 from checker.report.result import Part, Verdict, installed_version
 
 if TYPE_CHECKING:
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
     from traces.zookeeper.server_logs.log_picture import LogPicture
     from traces.zookeeper.server_logs.text_logs import BrokenCondition, TextHistory
 

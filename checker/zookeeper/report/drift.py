@@ -11,7 +11,7 @@ from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
 
 if TYPE_CHECKING:
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
 
 NOTHING = "-"
 

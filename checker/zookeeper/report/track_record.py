@@ -15,7 +15,7 @@ from checker.zookeeper.record import MERGED
 from checker.zookeeper.story import asked, headline, methods, settings, story
 
 if TYPE_CHECKING:
-    from checker.requests.request import Request
+    from checker.requests.base.request import Request
     from checker.zookeeper.record import RowOutcome
 
 HEAD = (

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import NoVerdict, RequestError
 from checker.plain_text import one_line
-from checker.requests.quorum_system import ServerOptions, check_release, options_given, zoo_cfg
-from checker.requests.request import File, Files, Option, Request, Seconds, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.quorum_system import ServerOptions, check_release, options_given, zoo_cfg
+from checker.requests.base.request import File, Files, Option, Request, Seconds, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 from traces.events.places import Address, Place
 from traces.spark.connect import is_connect
 from zabspec.files import Unreadable, place_of, without_secrets

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import File, Files, Option, Request, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Files, Option, Request, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.zookeeper.report.audit_logs import LogsAudited

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import Count, File, Option, Seconds, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import Count, File, Option, Seconds, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.zookeeper.requests.conform import Conform
 from checker.zookeeper.requests.reenact import new_folder
 from checker.zookeeper.requests.servers import ServersRequest

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import File, Option, Request, Seconds, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Option, Request, Seconds, function
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.zookeeper.report.conformed import Conformed

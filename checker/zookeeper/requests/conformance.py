@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from checker.errors import HELD, NO_VERDICT, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part, Table
-from checker.requests.request import Count, Option, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import Count, Option, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.zookeeper.requests.reenact import PlayRequest, new_folder
 
 if TYPE_CHECKING:

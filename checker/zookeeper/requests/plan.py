@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import RequestError
-from checker.requests.quorum_system import zoo_cfg
-from checker.requests.request import File, Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.quorum_system import zoo_cfg
+from checker.requests.base.request import File, Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.typed import near
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.carried import verified_trace
-from checker.requests.request import Count, File, Option, Seconds, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.carried import verified_trace
+from checker.requests.base.request import Count, File, Option, Seconds, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.zookeeper.requests.servers import ServersRequest
 from zabspec.typed import Natural
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import RequestError
 from checker.report.answer import Listed
 from checker.report.result import Part, Table, plural
-from checker.requests.request import Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from traces.zookeeper.reenact.distributions import Release

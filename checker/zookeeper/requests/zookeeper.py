@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import File, Option, Request, Seconds, Words, function, names_in
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Option, Request, Seconds, Words, function, names_in
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome

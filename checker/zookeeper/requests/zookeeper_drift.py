@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
-from checker.requests.request import Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 
 if TYPE_CHECKING:
     from checker.report.answer import StatedAnswer

@@ -12,8 +12,8 @@ from checker.errors import HELD, NoVerdict
 from checker.output_files import check_empty
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.request import File, Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.request import File, Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 from checker.zookeeper.requests.zookeeper import RowLimit, ZookeeperRequest
 
 if TYPE_CHECKING:

@@ -25,17 +25,19 @@ BESIDE = (
     "checker.report", "checker.proofs.report", "checker.proofs.evidence", "checker.output_files", "checker.plain_text",
     "checker.errors",
     "traces",  # how answers are shown and saved
-    "checker.requests.watch", "checker.terminal",  # progress
+    "checker.requests.base.watch", "checker.terminal",  # progress
     "checker.zookeeper.requests.audit",  # the releases of another command
-    "checker.requests.counterexamples", "zabspec.simulator.run",  # runs of explorations, whose words nobody takes
+    "checker.requests.base.counterexamples", "zabspec.simulator.run",  # runs of explorations, whose words nobody takes
     "checker.proofs.symbolic.extension",  # what --symbolic asks beside an exploration
-    "checker.requests.opinions", "checker.opinion.searched",  # the opinion of a search, which no evidence asks for
+    "checker.requests.exploring.opinions", "checker.opinion.searched",  # opinions of searches, which no evidence asks
     "checker.explore.checkpoints", "checker.tables.distributed",  # what is saved, and Spark
     "checker.zookeeper", "zabspec.zookeeper",  # another protocol
 )  # fmt: skip
 # The proof imports the model of an exploration to name a mutant that is misspelt, and what words the errors of a
 # protocol's source: nothing of it is proved.
-OF_NAMES = ("checker.requests.model", "checker.requests.quorum_system", "zabspec.authoring", "zabspec.language")
+OF_NAMES = (
+    "checker.requests.base.model", "checker.requests.base.quorum_system", "zabspec.authoring", "zabspec.language",
+)  # fmt: skip
 
 IMPORT = re.compile(
     r"^ *(?:from (?P<module>[\w.]+) import (?P<names>\([^)]*\)|.*)|import (?P<plain>.*))$", re.MULTILINE

@@ -9,14 +9,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from checker.explore.ample import AmpleExplorer, Narrowing
 from checker.explore.breadth_first import Explorer, LevelGroup
 from checker.explore.checkpoints.kept import Kept
 from checker.explore.compiled import Compiled
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing
 from checker.explore.result import Exploration, Limits
 from checker.explore.stuttering import why_every_receipt
 from checker.explore.symmetry import NotRenamings, asymmetry
-from checker.requests.running import failed_at_start
+from checker.requests.exploring.running import failed_at_start
 from invariants.registry import STEP, Property, keeps
 from tests.second.harness.book import Book
 from tests.second.harness.differences import Difference, apart, run_to, stepwise, verdicts_differ

@@ -16,14 +16,14 @@ if importlib.util.find_spec("pyspark") is None:
     pytest.skip("no pyspark here", allow_module_level=True)
 pytest.importorskip("pyarrow")
 
-from checker.explore import narrowing
-from checker.explore.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.checkpoints.checkpoint import Checkpoint, Level, Refused, check_same
 from checker.explore.checkpoints.files import File
 from checker.explore.checkpoints.task import ExplorationTask, Reduction
+from checker.explore.reduce import narrowing
+from checker.explore.reduce.ample import AmpleExplorer, Narrowing, conclusive
 from checker.explore.result import Exploration, Limits
 from checker.requests.explore import Explore
-from checker.requests.rerun import differences
+from checker.requests.report import differences
 from checker.tables.distributed import run as runs
 from checker.tables.distributed.cluster import Cancelled, Here, Watch
 from checker.tables.distributed.code import made_for, task_of

@@ -19,7 +19,7 @@ from traces.zookeeper.conform.chaos import ChaosPlan, dealt
 from traces.zookeeper.conform.record import read_record
 from traces.zookeeper.conform.taps import Recorder, Tap
 from traces.zookeeper.reenact.ensemble import place_shim
-from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO
+from traces.zookeeper.reenact.wire.packets import ACK, FOLLOWERINFO
 from zabspec.temporary import temporary_folder
 
 Pair = tuple[Recorder, Tap, socket.socket, socket.socket]

@@ -20,7 +20,7 @@ from traces.record.trace import StepWord
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.zookeeper.of_releases import variant_of
-from zabspec.zookeeper.releases import RELEASES
+from zabspec.zookeeper.variants.releases import RELEASES
 
 ROW = next(r for r in ROWS if r.issue == "4685")
 # Of a leader's sets, those that keep who was of the quorum: here p2 joins later.

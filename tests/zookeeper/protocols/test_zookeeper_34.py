@@ -10,8 +10,8 @@ import pytest
 
 from traces import Runner
 from zabspec.model import Configuration, Model
-from zabspec.zookeeper.releases import V360, V3410, V3414
 from zabspec.zookeeper.state import DIFFS, LEADING, LOOKING, SERVING, WAITING, WIDTH
+from zabspec.zookeeper.variants.releases import V360, V3410, V3414
 
 BUDGETS = "elections=2,proposals=1"
 OLD, NEWER, NEXT = "3.4.10", "3.4.14", "3.5.3"

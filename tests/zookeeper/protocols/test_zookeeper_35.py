@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from tests.zookeeper.protocols.test_zookeeper_34 import ONE, THREE, TWO, at_diff, ended, fill, server, z
-from zabspec.zookeeper.releases import V353, V360, V391, V3510
 from zabspec.zookeeper.state import DIFFS, LEADING, LOOKING, NONE, SERVING, SNAPS, SYNCING, TO_ACK, WAITING
+from zabspec.zookeeper.variants.releases import V353, V360, V391, V3510
 
 RELEASES = ("3.5.3", "3.5.10", "3.6.0", "3.9.1")
 

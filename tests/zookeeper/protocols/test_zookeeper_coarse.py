@@ -21,7 +21,7 @@ from traces.replay.replay import replay
 from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
-from zabspec.zookeeper.coarse import COARSE, OVERRIDES
+from zabspec.zookeeper.variants.coarse import COARSE, OVERRIDES
 
 ONE_LOSS, ONE_CRASH, ONE_CUT = (
     {"crashes": a, "losses": b, "partitions": c} for a, b, c in ((0, 1, 0), (1, 0, 0), (0, 0, 1))

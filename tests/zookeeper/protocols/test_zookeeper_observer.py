@@ -20,7 +20,6 @@ from zabspec.authoring.declaration import ConfigError
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.plan import Run
-from zabspec.zookeeper.mechanisms import what_is_applied_in_sync_is_remembered
 from zabspec.zookeeper.of_releases import settled
 from zabspec.zookeeper.state import (
     AWAITING_EPOCH_ACKS,
@@ -34,6 +33,7 @@ from zabspec.zookeeper.state import (
     WAITING,
     WIDTH,
 )
+from zabspec.zookeeper.variants.mechanisms import what_is_applied_in_sync_is_remembered
 
 A, B, C = WIDTH + 1, WIDTH + 2, WIDTH + 3
 OBSERVED = "weights 1,1,1,0"

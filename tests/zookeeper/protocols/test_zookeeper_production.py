@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from checker.requests.model import ModelRequest
+from checker.requests.base.model import ModelRequest
 from checker.requests.simulate import Simulate
 from checker.zookeeper.record import ask, configuration
 from checker.zookeeper.requests.reenact import PlayRequest

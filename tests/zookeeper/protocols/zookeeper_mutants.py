@@ -1,4 +1,4 @@
-"""Mutants of the newest release with all known repairs (`zabspec/zookeeper/mutants.py`): each is found by
+"""Mutants of the newest release with all known repairs (`zabspec/zookeeper/variants/mutants.py`): each is found by
 what the text itself does not do within the same budget."""
 
 from __future__ import annotations

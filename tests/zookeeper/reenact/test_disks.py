@@ -15,11 +15,11 @@ from traces.zookeeper.reenact.aftermath import Aftermath, harm
 from traces.zookeeper.reenact.disks import keep_forced, lose_power, loses_power, written_back
 from traces.zookeeper.reenact.distributions import Cannot
 from traces.zookeeper.reenact.ensemble import place_shim
-from traces.zookeeper.reenact.gates import LOG, Ask, Gates
-from traces.zookeeper.reenact.links import Recording
 from traces.zookeeper.reenact.player import Played, Write
 from traces.zookeeper.reenact.random_schedules import drawn
 from traces.zookeeper.reenact.servers import Server
+from traces.zookeeper.reenact.wire.gates import LOG, Ask, Gates
+from traces.zookeeper.reenact.wire.links import Recording
 from zabspec.temporary import temporary_folder
 
 # What FileTxnLog, FileSnap and AtomicFileOutputStream do to files.

@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 from traces.zookeeper.reenact.ensemble import ElectionProxy
-from traces.zookeeper.reenact.links import Connection, Recording
+from traces.zookeeper.reenact.wire.links import Connection, Recording
 
 
 def test_a_greeting_passes_though_its_sender_has_hung_up(tmp_path: Path) -> None:

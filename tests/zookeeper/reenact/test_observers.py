@@ -25,8 +25,14 @@ from traces.zookeeper.reenact.compare import Comparison
 from traces.zookeeper.reenact.distributions import Cannot
 from traces.zookeeper.reenact.ensemble import Ensemble
 from traces.zookeeper.reenact.messages import told_plan
-from traces.zookeeper.reenact.notifications import NotificationReader, Vote
-from traces.zookeeper.reenact.packets import (
+from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
+from traces.zookeeper.reenact.player import OF_OBSERVER, Player, handler_waits
+from traces.zookeeper.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
+from traces.zookeeper.reenact.reenactment import ahead, tried, uncounted
+from traces.zookeeper.reenact.servers import Server
+from traces.zookeeper.reenact.stores import Disk
+from traces.zookeeper.reenact.wire.notifications import NotificationReader, Vote
+from traces.zookeeper.reenact.wire.packets import (
     ACK,
     FOLLOWERINFO,
     INFORM,
@@ -36,12 +42,6 @@ from traces.zookeeper.reenact.packets import (
     Packet,
     PacketReader,
 )
-from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
-from traces.zookeeper.reenact.player import OF_OBSERVER, Player, handler_waits
-from traces.zookeeper.reenact.random_schedules import LONGEST, OFTEN, RARE, drawn, weight
-from traces.zookeeper.reenact.reenactment import ahead, tried, uncounted
-from traces.zookeeper.reenact.servers import Server
-from traces.zookeeper.reenact.stores import Disk
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.model import Configuration, Model
 from zabspec.quorums import OBSERVED

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from traces.zookeeper.reenact.notifications import Greeting, NotificationReader, Vote
-from traces.zookeeper.reenact.packets import ACKEPOCH, SNAP, Malformed, PacketReader
+from traces.zookeeper.reenact.wire.notifications import Greeting, NotificationReader, Vote
+from traces.zookeeper.reenact.wire.packets import ACKEPOCH, SNAP, Malformed, PacketReader
 
 RELEASES = ("3.4.10", "3.6.0", "3.8.6", "3.9.5")
 HERE = Path(__file__).parent

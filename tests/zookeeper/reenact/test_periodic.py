@@ -13,14 +13,14 @@ from checker.zookeeper.runs import trace_of_row
 from tests.zookeeper.reenact.compared import BASE, SECOND, End, comparison, state
 from traces.zookeeper.reenact.compare import ROOT
 from traces.zookeeper.reenact.distributions import Cannot
-from traces.zookeeper.reenact.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
-from traces.zookeeper.reenact.links import Recording
 from traces.zookeeper.reenact.periodic import DUE, PERIODIC, settings_of_each, thread_is_there, waits_for_snapshots
 from traces.zookeeper.reenact.plan import ReenactmentPlan, plan_for
 from traces.zookeeper.reenact.player import Player
 from traces.zookeeper.reenact.random_schedules import drawn
 from traces.zookeeper.reenact.servers import settings_for
 from traces.zookeeper.reenact.stores import Disk
+from traces.zookeeper.reenact.wire.gates import BEGINS, EPOCH, EVERY, LOG, OVER, WRITES, Ask, Gates
+from traces.zookeeper.reenact.wire.links import Recording
 from zabspec.zookeeper.of_releases import of_servers
 from zabspec.zookeeper.state import FOLLOWING, LOOKING, NO_THREAD, SAVING
 

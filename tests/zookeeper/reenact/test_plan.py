@@ -16,13 +16,13 @@ from tests.zookeeper.reenact.schedules import zk_4394
 from traces.record.runner import Runner
 from traces.zookeeper.reenact import random_schedules
 from traces.zookeeper.reenact.distributions import Cannot
-from traces.zookeeper.reenact.gates import COMMIT, SYNC, Ask, Gates
-from traces.zookeeper.reenact.links import Recording
 from traces.zookeeper.reenact.mapping import MAPPING, unforceable
 from traces.zookeeper.reenact.plan import decisive, own_step, plan_for
 from traces.zookeeper.reenact.player import Player
 from traces.zookeeper.reenact.random_schedules import OUTLIVES, drawn
 from traces.zookeeper.reenact.rates import interval
+from traces.zookeeper.reenact.wire.gates import COMMIT, SYNC, Ask, Gates
+from traces.zookeeper.reenact.wire.links import Recording
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.model import Model
 from zabspec.protocols.registry import PROTOCOLS

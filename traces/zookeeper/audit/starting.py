@@ -33,9 +33,9 @@ from traces.zookeeper.disk.rules import (
 )
 from traces.zookeeper.disk.server import FIRST, Server, TransactionRun
 from traces.zookeeper.disk.snapshots import Snapshot
-from zabspec.zookeeper.releases import epoch_of_snapshot_counts
 from zabspec.zookeeper.shutdown import on_recovery
 from zabspec.zookeeper.state import WIDTH
+from zabspec.zookeeper.variants.releases import epoch_of_snapshot_counts
 
 STARTS, REFUSES, UNKNOWN = "starts", "refuses", "unknown"
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.conform.record import head, last, line
-from traces.zookeeper.reenact.links import close
-from traces.zookeeper.reenact.packets import ACKEPOCH, OUTSIDE, Malformed, PacketReader
+from traces.zookeeper.reenact.wire.links import close
+from traces.zookeeper.reenact.wire.packets import ACKEPOCH, OUTSIDE, Malformed, PacketReader
 from zabspec.limits import Deadline
 
 ROOM = 1 << 16

@@ -7,9 +7,9 @@ from typing import Any
 
 from traces.record.trace import JsonState
 from traces.zookeeper.reenact.ensemble import Ensemble
-from traces.zookeeper.reenact.links import Connection, Stream
-from traces.zookeeper.reenact.packets import ACKEPOCH, INFOS, NAMES, NEWLEADER, UPTODATE, Packet
 from traces.zookeeper.reenact.periodic import model_nodes, saved_nodes
+from traces.zookeeper.reenact.wire.links import Connection, Stream
+from traces.zookeeper.reenact.wire.packets import ACKEPOCH, INFOS, NAMES, NEWLEADER, UPTODATE, Packet
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.zookeeper.state import AWAITING_ACKS, LEADING, LOOKING, SERVING
 

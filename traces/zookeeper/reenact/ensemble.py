@@ -14,11 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.reenact.distributions import Cannot, Release
-from traces.zookeeper.reenact.gates import EVERY, Gates
-from traces.zookeeper.reenact.links import Connection, Proxy, Recording, Stream, Unit
-from traces.zookeeper.reenact.notifications import Greeting, NotificationReader
-from traces.zookeeper.reenact.packets import ACK, FOLLOWERINFO, OBSERVERINFO, OUTSIDE, UPTODATE, Packet, PacketReader
 from traces.zookeeper.reenact.servers import Server, free_ports, wait_for_logs
+from traces.zookeeper.reenact.wire.gates import EVERY, Gates
+from traces.zookeeper.reenact.wire.links import Connection, Proxy, Recording, Stream, Unit
+from traces.zookeeper.reenact.wire.notifications import Greeting, NotificationReader
+from traces.zookeeper.reenact.wire.packets import (
+    ACK,
+    FOLLOWERINFO,
+    OBSERVERINFO,
+    OUTSIDE,
+    UPTODATE,
+    Packet,
+    PacketReader,
+)
 from zabspec.temporary import temporary_folder
 
 # --- put the library that holds a server's threads (shim.c) where a server can load it -------------

@@ -14,13 +14,13 @@ from traces.zookeeper.reenact.compare import LEADER_OPEN, LOST, OPEN, Comparison
 from traces.zookeeper.reenact.disks import lose_power, loses_power, written_back
 from traces.zookeeper.reenact.distributions import Cannot
 from traces.zookeeper.reenact.ensemble import Ensemble
-from traces.zookeeper.reenact.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, LOG, SNAPSHOT, STALE, SYNC, WRITES
-from traces.zookeeper.reenact.links import Connection, Stream
 from traces.zookeeper.reenact.mapping import forced_by
 from traces.zookeeper.reenact.periodic import LARGE, WRITTEN, is_saved, takes_snapshots, waits_for_snapshots
 from traces.zookeeper.reenact.plan import ReenactmentPlan
 from traces.zookeeper.reenact.servers import INIT_LIMIT, TICK
 from traces.zookeeper.reenact.starts import STARTS
+from traces.zookeeper.reenact.wire.gates import ACKNOWLEDGE, BEGINS, COMMIT, EPOCH, LOG, SNAPSHOT, STALE, SYNC, WRITES
+from traces.zookeeper.reenact.wire.links import Connection, Stream
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.zookeeper.state import LEADING, LOOKING, NO_THREAD, SAVING, SERVING
 

@@ -14,12 +14,12 @@ from traces.zookeeper.reenact.compare import ROOT
 from traces.zookeeper.reenact.disks import keep_forced, written_back
 from traces.zookeeper.reenact.distributions import Cannot, Release
 from traces.zookeeper.reenact.ensemble import Ensemble
-from traces.zookeeper.reenact.gates import EVERY
 from traces.zookeeper.reenact.periodic import is_saved, settings_of_each
 from traces.zookeeper.reenact.plan import ESTABLISHED, NEW, VOTERS, ReenactmentPlan
 from traces.zookeeper.reenact.player import NOT_CUT, OF_NEWLEADER, Played, Player
 from traces.zookeeper.reenact.servers import CannotRun
 from traces.zookeeper.reenact.starts import STARTS, check_start
+from traces.zookeeper.reenact.wire.gates import EVERY
 from traces.zookeeper.reenact.zxids import Zxids
 from zabspec.zookeeper.state import LEADING, SERVING
 

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 from checker.errors import HELD
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.model import protocol_named
-from checker.requests.request import Option, Request, function
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.model import protocol_named
+from checker.requests.base.request import Option, Request, function
+from checker.requests.base.watch import QUIET, Watch
 
 
 @dataclass(frozen=True, repr=False)

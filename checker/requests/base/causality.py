@@ -84,7 +84,7 @@ def events_in(run: object, relation: str, number: int | None) -> Events:
         RequestError: the value is not a run in any form.
         MissingData, TableError, TraceError, Unreadable, SimulationError: the run cannot be read.
     """
-    from checker.requests.carried import verified_trace
+    from checker.requests.base.carried import verified_trace
     from traces import Trace
     from traces.causality import sources
     from zabspec.simulator.run import Run

@@ -2,9 +2,9 @@
 
 docs/explanation/reductions.md has the argument. A *value* is the content of the ghosts of derived observers:
 `VALUE_WORDS` words, under masks. Two values are of one class if no judged property distinguishes them, or what can be
-observed after them (`checker/explore/observers.py`). A visited state has the number of its class in the place of the
-value, in bits that renaming processes does not change: the number of the class up to renaming, and for each process its
-part in it. While a state is expanded it has the value that represents its class.
+observed after them (`checker/explore/reduce/observers.py`). A visited state has the number of its class in the place of
+the value, in bits that renaming processes does not change: the number of the class up to renaming, and for each process
+its part in it. While a state is expanded it has the value that represents its class.
 
 `OBSERVERS_AT` holds four words: whether there are classes, where the values that represent them are, where the table of
 values is (both in bytes from the thread's memory), and the number of its rows. Then the number of the class of the

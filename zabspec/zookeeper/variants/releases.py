@@ -10,7 +10,7 @@ from zabspec.authoring.declaration import Variant
 from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower
 from zabspec.zookeeper.learner import end_sync, is_gap, log_request, looks_at_proposal, persist_received
-from zabspec.zookeeper.release_34 import cuts_what_is_there, looks_where_applied, sync_from_committed_log
+from zabspec.zookeeper.variants.release_34 import cuts_what_is_there, looks_where_applied, sync_from_committed_log
 from zabspec.zookeeper.shutdown import drain
 from zabspec.zookeeper.state import (
     State,

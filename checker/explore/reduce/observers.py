@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from checker.explore.memory import Block
-from checker.explore.partly import NotFollowed, Partly
+from checker.explore.reduce.partly import NotFollowed, Partly
 from invariants import OF_PAPERS, properties_of
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history

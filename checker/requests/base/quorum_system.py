@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import RequestError
-from checker.requests.request import Option, Words, names_in
+from checker.requests.base.request import Option, Words, names_in
 
 if TYPE_CHECKING:
     from zabspec.zoo_cfg import ZooCfg

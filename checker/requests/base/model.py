@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import Meta
 
 from checker.errors import NoVerdict, RequestError
-from checker.requests.quorum_system import quorums_given
-from checker.requests.request import File, Names, Option, Request, flag
+from checker.requests.base.quorum_system import quorums_given
+from checker.requests.base.request import File, Names, Option, Request, flag
 from zabspec.configuration import amounts_in
 from zabspec.roles import MOST_PROCESSES
 from zabspec.typed import near

@@ -9,7 +9,7 @@ from checker.opinion.outcome import FILE, NO_OPINION, SecondOpinion, joined_opin
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
-    from checker.requests.running import EngineTask
+    from checker.requests.exploring.running import EngineTask
 
 
 class Opinions:

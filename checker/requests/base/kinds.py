@@ -1,4 +1,4 @@
-"""Find a request by its kind: a module of this folder, or one that an entry point names, has the kind's name.
+"""Find a request by its kind: a module of the folder above, or one that an entry point names, has the kind's name.
 
 An entry point of the group `zabcheck.requests` has the name of a command. The modules beside one of a wing's are found,
 too: they have the kinds that a command makes if an option chooses its mode.
@@ -17,15 +17,16 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from checker.errors import RequestError
-from checker.requests.request import Request
+from checker.requests.base.request import Request
 from zabspec.joining import is_own, joined, load, source_of
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parents[1]
+PACKAGE = "checker.requests"
 
 
 def modules() -> list[str]:
-    """Return the modules of this folder, which contain the requests of the core."""
-    return [f"{__package__}.{path.stem}" for path in sorted(FOLDER.glob("[a-z]*.py")) if path.stem != "kinds"]
+    """Return the modules of the folder above, which contain the requests of the core."""
+    return [f"{PACKAGE}.{path.stem}" for path in sorted(FOLDER.glob("[a-z]*.py"))]
 
 
 def module_of(name: str) -> ModuleType | None:
@@ -35,7 +36,7 @@ def module_of(name: str) -> ModuleType | None:
         NotInstalled: it is part of what is not installed.
     """
     own = name.replace("-", "_")
-    if (full := f"{__package__}.{own}") in modules():
+    if (full := f"{PACKAGE}.{own}") in modules():
         return import_module(full)
     point = joined("requests").get(name)
     if point is None and own.isidentifier():

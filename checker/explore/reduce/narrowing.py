@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from checker.explore.deliveries import AtDelivery, DeliveryModel
+from checker.explore.reduce.deliveries import AtDelivery, DeliveryModel
 from checker.explore.result import Exploration, Limits
 from invariants.registry import Property
 from zabspec.model import Model

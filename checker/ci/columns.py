@@ -12,8 +12,8 @@ from zabspec.joining import NotInstalled, joined_as
 
 if TYPE_CHECKING:
     from checker.report.report import Explored
+    from checker.requests.base.watch import Watch
     from checker.requests.explore import Explore
-    from checker.requests.watch import Watch
 
 
 def completed(report: Explored, request: Explore, watch: Watch) -> Explored:

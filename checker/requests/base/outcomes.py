@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 from checker.errors import RequestError
-from checker.requests.request import File, Option, Request
+from checker.requests.base.request import File, Option, Request
 
 
 @dataclass(frozen=True, kw_only=True)

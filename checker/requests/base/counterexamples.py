@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
     from checker.report.result import Counterexample
-    from checker.requests.model import ModelRequest
-    from checker.requests.request import File, Request
+    from checker.requests.base.model import ModelRequest
+    from checker.requests.base.request import File, Request
     from invariants.registry import Property
     from traces import Trace
     from zabspec.model import Model

@@ -1,6 +1,6 @@
 """Explore with ample sets: fewer states, and every violation still reached (docs/explanation/reductions.md).
 
-Which steps are sufficient follows from what steps touch (`checker/explore/reduction.py`), and from the world's
+Which steps are sufficient follows from what steps touch (`checker/explore/reduce/reduction.py`), and from the world's
 declarations about an ample process. A violation that this search finds, or a premise that it does not reach,
 has to be confirmed by a search that leaves out no states: see `conclusive`.
 """
@@ -13,12 +13,13 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, Self
 
-from checker.explore import ample_kernel, kernel, observer_kernel
+from checker.explore import kernel
 from checker.explore.breadth_first import Explorer, Keeper, LevelGroup, Progress
 from checker.explore.compiled import EXPORTS, Compiled
 from checker.explore.memory import Block
-from checker.explore.observers import Classes, Plan, classes_of, expected_of, observe_text, plan_of, value_text
-from checker.explore.reduction import collisions, pairs_of
+from checker.explore.reduce import ample_kernel, observer_kernel
+from checker.explore.reduce.observers import Classes, Plan, classes_of, expected_of, observe_text, plan_of, value_text
+from checker.explore.reduce.reduction import collisions, pairs_of
 from checker.explore.result import Exploration, Limits
 from invariants import OF_PAPERS
 from invariants.registry import STEP, TERMINAL, Property

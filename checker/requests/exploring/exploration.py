@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from checker.errors import RequestError
-from checker.requests.bounded import BoundedRequest, Checked, KeepGoing, Symmetry, TraceOutput
-from checker.requests.model import protocol_named
+from checker.requests.base.bounded import BoundedRequest, Checked, KeepGoing, Symmetry, TraceOutput
+from checker.requests.base.model import protocol_named
+from checker.requests.base.request import File, Option, Request, flag, names_in
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import File, Option, Request, flag, names_in
 from zabspec.files import without_secrets
 
 if TYPE_CHECKING:

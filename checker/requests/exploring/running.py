@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from checker.explore.compiled import Compiled
     from checker.explore.interpret import Interpreter
     from checker.explore.result import Exploration, Limits
-    from checker.requests.exploration import ExplorationRequest
-    from checker.requests.watch import Watch
+    from checker.requests.base.watch import Watch
+    from checker.requests.exploring.exploration import ExplorationRequest
     from invariants.registry import Property
     from zabspec.model import Model
 

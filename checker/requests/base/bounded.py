@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 from checker.errors import RequestError
 from checker.opinion.outcome import RUNS
-from checker.requests.model import ModelRequest
-from checker.requests.request import Count, File, Names, Option, Seconds, Seed, Witnesses
+from checker.requests.base.model import ModelRequest
+from checker.requests.base.request import Count, File, Names, Option, Seconds, Seed, Witnesses
 from zabspec.typed import Natural
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from checker.errors import RequestError
-from checker.requests.kinds import kind_named
-from checker.requests.request import Option, Request, TraceFile, name_of
+from checker.requests.base.kinds import kind_named
+from checker.requests.base.request import Option, Request, TraceFile, name_of
 from zabspec.properties import DEADLOCK
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from traces.zookeeper.reenact.links import Recording
+from traces.zookeeper.reenact.wire.links import Recording
 
 # Operations that are held separately: of the main thread a snapshot, the log, currentEpoch, and what it sends; the sync
 # thread, one that has outlived its term, and the commit thread, each before every transaction; the thread of a periodic

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from traces.zookeeper.reenact.packets import Malformed
+from traces.zookeeper.reenact.wire.packets import Malformed
 
 LOOKING, FOLLOWING, LEADING, OBSERVING = range(4)
 STATES = ("LOOKING", "FOLLOWING", "LEADING", "OBSERVING")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.errors import RequestError
-from checker.requests.model import ModelRequest, check_initial, protocol_named
+from checker.requests.base.model import ModelRequest, check_initial, protocol_named
+from checker.requests.base.request import Request, fields_of
 from checker.requests.properties import LITERAL, chosen_properties
-from checker.requests.request import Request, fields_of
 from zabspec.joining import joined_as
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from msgspec import Meta
 
 from checker.errors import RequestError
 from checker.output_files import check_writable, save_file
-from checker.requests.watch import QUIET, Watch
+from checker.requests.base.watch import QUIET, Watch
 from zabspec.files import without_secrets
 from zabspec.typed import alternatives, near, wrong
 

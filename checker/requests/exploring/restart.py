@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from checker.explore import narrowing
-from checker.explore.narrowing import Search, Searched, first_limits, further, narrowed, outgrown, suspecting
+from checker.explore.reduce import narrowing
+from checker.explore.reduce.narrowing import Search, Searched, first_limits, further, narrowed, outgrown, suspecting
 
 if TYPE_CHECKING:
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
     from checker.explore.result import Exploration, Limits
-    from checker.requests.exploration import ExplorationRequest
-    from checker.requests.running import EngineTask
+    from checker.requests.exploring.exploration import ExplorationRequest
+    from checker.requests.exploring.running import EngineTask
     from invariants.registry import Property
     from zabspec.model import Model
 
@@ -37,7 +37,7 @@ def reduction_off(model: Model, limits: Limits, request: ExplorationRequest) -> 
     ):
         if off:
             return why
-    from checker.explore.reducible import why_not_narrowed
+    from checker.explore.reduce.reducible import why_not_narrowed
 
     return why_not_narrowed(model)
 
@@ -82,7 +82,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
         while early or outgrown(first):
             engine.forget()
             if not (first.violations or first.error):
-                from checker.explore.ample import conclusive
+                from checker.explore.reduce.ample import conclusive
                 from checker.search.premises import depths_by_walks
 
                 walked: dict[str, int] = {}
@@ -113,7 +113,7 @@ def reduced(task: EngineTask, code: Compiled, threads: int) -> Exploration:
 
 def searching(task: EngineTask, symmetry: bool, threads: int) -> Search:
     """Return the function that searches with ample sets on this machine."""
-    from checker.explore.ample import AmpleExplorer, Narrowing
+    from checker.explore.reduce.ample import AmpleExplorer, Narrowing
 
     def search(model: Model, asked: Sequence[Property], unmet: Collection[str], merging: bool, ample: bool) -> Searched:
         code = Narrowing(model, asked, symmetry, unmet, merging)

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from traces.zookeeper.reenact.packets import Malformed
+from traces.zookeeper.reenact.wire.packets import Malformed
 from zabspec.limits import Deadline
 
 # --- record what happens on the servers, in order, and wait for it ---------------------------------

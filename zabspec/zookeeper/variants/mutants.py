@@ -12,7 +12,7 @@ from zabspec.zookeeper.broadcast import leader_commits, process_ack
 from zabspec.zookeeper.leader import open_to, open_to_settled
 from zabspec.zookeeper.learner import after_snapshot, apply_in_sync, begin_handler
 from zabspec.zookeeper.observed import exposes, founds, proposes
-from zabspec.zookeeper.releases import (
+from zabspec.zookeeper.variants.releases import (
     NAMES,
     OLD_ORDER,
     REPAIRS,

@@ -1,0 +1,1 @@
+"""Other releases and changed rules, as variants of the protocol `zookeeper`; start with `releases.py`."""
