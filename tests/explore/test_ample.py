@@ -327,6 +327,10 @@ def test_a_case_that_collides_with_another_process_is_not_free() -> None:
     assert free_cases({case: writes}, {other: writes}, (), (), world) == {case}
     assert free_cases({case: writes}, {other: frozenset({Touch("x", ("b",), False)})}, (), (), world) == set()
     assert free_cases({case: writes}, {other: frozenset({Touch("x", (None,), False)})}, (), (), world) == set()
+    written_of_another, nothing = frozenset({Touch("x", ("b",), True)}), frozenset[Touch]()
+    for mine, theirs in ((written_of_another, nothing), (nothing, written_of_another)):
+        assert free_cases({case: mine}, {other: theirs}, (), (), world) == {case}
+        assert free_cases({case: mine}, {other: theirs}, [Touch("x", ("a",), False)], (), world) == set()
     budget = frozenset({Touch("crashes_left", (), True)})
     assert free_cases({case: budget}, {other: budget}, (), (), world) == set()
     unread, leads = (
