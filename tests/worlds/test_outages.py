@@ -13,7 +13,7 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from invariants import properties_of
 from tests.second.reference import explore
-from tests.worlds.test_storage import LOG
+from tests.transcript import file_of
 from traces import build_trace
 from traces.replay.replay import replay
 from zabspec.model import ConfigError, Configuration, Model
@@ -66,7 +66,7 @@ def test_disks_of_zab_and_ladis_are_as_the_second_semantics_has_them(c: Configur
 def test_an_outage_takes_what_nobody_has_forced(crashes: int, tmp_path: Path) -> None:
     """Also of a process that is down."""
     path = tmp_path / "log.py"
-    path.write_text(LOG.replace("import *", f"import {NAMES}"), encoding="utf-8")
+    path.write_text(file_of("own/disks", "log.py").replace("import *", f"import {NAMES}"), encoding="utf-8")
     agree(Configuration(str(path), nodes=2, crashes=crashes, outages=1), {})
 
 

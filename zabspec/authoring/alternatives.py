@@ -22,6 +22,7 @@ MOST = 256  # more than a step may have
 RECEIPTS = frozenset({"receive_as_leader", "receive_as_follower", "on_message"})  # a world calls one, once in a step
 MARKS = ("made_action", "made_change", "observes", "claim", "progress_property")
 CHOICES = frozenset({"choose", "any_of", "any_process"})
+OF_A_NETWORK = ("zabspec.worlds.connections", "take_stale")  # chooses on one alone, which has room (`Model.most_steps`)
 LOOPS = (ast.For, ast.While, ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
 
 
@@ -87,7 +88,9 @@ class Alternatives:
         if f not in self.known:
             self.known[f] = MOST  # while it is looked at: one that calls itself
             names = global_names(f.__code__)
-            chooses = any(is_choose(f, name) for name in names) or any(self.ways(g) > 1 for g in self.called(f))
+            chooses = (f.__module__, f.__name__) != OF_A_NETWORK and (
+                any(is_choose(f, name) for name in names) or any(self.ways(g) > 1 for g in self.called(f))
+            )
             self.known[f] = min(MOST, self.below(f, definition(f), False)) if chooses else 1
         return self.known[f]
 
