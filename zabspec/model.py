@@ -244,7 +244,7 @@ class Model:
             smallest = c.nodes if c.quorums else c.smallest_quorum  # or rather all of those that elect
             who = 2 * smallest if self.fails else 0  # fail inside an election
             most += c.nodes * ((1 + who) * (1 << c.nodes) + 3 * c.nodes)
-        ways = self.protocol.text.alternatives
+        ways = self.protocol.text.alternatives(self.protocol.overrides(c.variant))
         many = self.fails or (self.protocol.elects and ways > 1) or c.network == "stale"
         return most * (MOST if many else ways)
 

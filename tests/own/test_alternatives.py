@@ -56,7 +56,7 @@ def test_zab_chooses_between_two_histories_and_takes_little_room() -> None:
     """The room for the steps of a state is in every buffer of states: too much of it is memory that nothing uses."""
     asked = Configuration(nodes=3, txns=2, timeouts=2, crashes=0, losses=0)
     model = Model(asked)
-    assert model.protocol.text.alternatives == 2
+    assert model.protocol.text.alternatives({}) == 2
     assert model.most_steps <= 200
     code, _ = Compiled.of(model, (), True)
     assert code.numbers["MARGIN"] < 100_000
@@ -68,4 +68,4 @@ def test_what_a_protocol_extends_chooses_too() -> None:
     """Its receipts are functions of another module, of which it has no name."""
     model = Model(Configuration(protocol="zabspec.protocols.electing", nodes=3, txns=2))
     assert "receive_as_leader" not in vars(model.protocol.text.module)
-    assert model.protocol.text.alternatives == 2
+    assert model.protocol.text.alternatives({}) == 2

@@ -497,16 +497,10 @@ class ProtocolSource:
                 steps.setdefault(name, []).append(f)
         return frozenset(n for n, given in steps.items() if any("any_of" in global_names(f.__code__) for f in given))
 
-    @cached_property
-    def alternatives(self) -> int:
-        """Return the maximum number of alternatives of a step; 1 if no step chooses."""
-        overrides: dict[str, list[FunctionType]] = {}
-        for variant in self.variants.values():
-            for name, f in variant.overrides.items():
-                overrides.setdefault(name, []).append(f)
-        stand_in = [f for given in overrides.values() for f in given]
-        modules = [*map(vars, (self.module, *self.beside, *self.oracle)), *(f.__globals__ for f in stand_in)]
-        return most_alternatives(modules, overrides)
+    def alternatives(self, overrides: Mapping[str, FunctionType]) -> int:
+        """Return the maximum number of alternatives of a step with a variant's functions; 1 if no step chooses."""
+        modules = map(vars, (self.module, *self.beside, *self.oracle))
+        return most_alternatives(modules, {name: [f] for name, f in overrides.items()})
 
     def check_apart(self, world: Iterable[ModuleType]) -> None:
         """Check that properties and observations, which are called by name, do not reuse names of the world's.
