@@ -29,7 +29,7 @@ SECONDS = 0.5  # of CPU, after which no further run is drawn
 
 @dataclass(frozen=True)
 class Drawn:
-    """A run that is compared: its number, its rows, what is said of each property, and whether these are all rows."""
+    """A run to compare: its number, its rows, the verdict on each property, and whether these are all its rows."""
 
     run: int
     rows: list[Row]
@@ -74,7 +74,7 @@ def listed(words: set[str]) -> str:
 
 
 def contradicts(said: str, words: set[str]) -> bool:
-    """Return whether a verdict is not what every completion of the rows says; one that leaves it open never is."""
+    """Return whether a verdict differs from that on some completion of the rows; an open one contradicts nothing."""
     if said in ("open", "undecided", "not judged"):
         return False
     if said == "premise not reached":
@@ -83,7 +83,7 @@ def contradicts(said: str, words: set[str]) -> bool:
 
 
 def opinion_of_runs(draw: Draw, names: Sequence[str], count: int | None) -> SecondOpinion:
-    """Compare what is said of runs with the definitions; write a difference to a file.
+    """Compare the verdicts on runs with the definitions; write a difference to a file.
 
     Args:
         draw: yields the runs.

@@ -1,4 +1,4 @@
-"""The second opinion of `judge` and `sweep`: what is said of runs is held against the papers' definitions."""
+"""The second opinion of `judge` and `sweep`: verdicts on runs are held against the papers' definitions."""
 
 from __future__ import annotations
 

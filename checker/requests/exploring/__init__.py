@@ -1,1 +1,1 @@
-"""What an exploration is asked with, and how it is run; start with `running.py`."""
+"""The options of an exploration, and how it runs; start with `running.py`."""

@@ -280,7 +280,7 @@ def swept_by_spark(request: SweepRequest, grid: Grid, place: Place, drawn: Itera
     """Play a grid on Spark, and write its DataFrames.
 
     Args:
-        drawn: the runs whose rows are asked for, beside the first that violates each property.
+        drawn: runs whose rows are needed, besides the first that violates each property.
 
     Raises:
         NoSpark, SparkFailed: there is no session, or a job failed.
