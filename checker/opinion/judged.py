@@ -14,14 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.opinion.outcome import BY_DEFINITIONS, FILE, NO_OPINION, RUNS, Differs, SecondOpinion, written_to
-from zabspec.second.definitions import DEFINITIONS, Row, judged_by_definition
+from zabspec.second.definitions import DEFINITIONS, READ, Row, judged_by_definition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from traces.judging.totals import Totals, Unit
 
-ROWS = 40  # of a run of a table, the first: the definitions take time by the cube of their number
+ROWS = 40  # of a run of a table, the first that the definitions read: they take time by the cube of their number
+ALONE = 100_000  # rows of a run that is judged by itself once more
 WAYS = 64  # to complete what the rows leave unknown; with more they are not compared
 UNITS = 4  # of a table from which as many are drawn, if there are so many
 SECONDS = 0.5  # of CPU, after which no further run is drawn
@@ -63,7 +64,7 @@ class Compared:
         for name, words in answers.items():
             said = drawn.said[name]
             if contradicts(said, words):
-                part = "" if drawn.whole else f"the first {len(drawn.rows)} rows of "
+                part = "" if drawn.whole else f"{len(drawn.rows)} rows of "
                 sentence = f"{name} in {part}run {drawn.run}: {said}, and by definition {listed(words)}"
                 raise Differs(sentence, run=drawn.run, rows=drawn.rows, said=said, by_definition=sorted(words))
             self.judged |= {name} if said != "not judged" else set()
@@ -120,13 +121,17 @@ def opinion_of_runs(draw: Draw, names: Sequence[str], count: int | None) -> Seco
 def drawn_of_table(units: Sequence[Unit], tally: Totals, names: Sequence[str]) -> Draw:
     """Return what draws runs of a table, those in which something is violated first.
 
-    A run is judged by itself once more. If all its rows are, it must violate what it violates among the others.
+    A run is judged by itself once more, and must violate what it violates among the others. The definitions judge its
+    first rows of the kinds that they read.
 
     Args:
         units: what was judged.
         tally: the verdicts.
         names: the properties that were judged.
     """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     violated: dict[int, set[str]] = {}
     for v in tally.violations:
         violated.setdefault(v.run, set()).add(v.property)
@@ -135,19 +140,23 @@ def drawn_of_table(units: Sequence[Unit], tally: Totals, names: Sequence[str]) -
         first = set(source.sample(sorted(violated), min(len(violated), max(1, wanted // 2))))
         many = 1 + wanted // min(UNITS, len(units))
         for unit in source.sample(units, len(units)):
-            for run, table, whole in runs_of(unit, first, many, source):
-                said = words_alone(table, unit.observes, names)
-                alone = {name for name, word in said.items() if word == "violated"}
-                if whole and alone != (among := violated.get(run, set())):
-                    sentence = f"run {run} alone violates {listed(alone)}, and among the others {listed(among)}"
-                    raise Differs(sentence, run=run, rows=table.to_pylist())
-                yield Drawn(run, table.to_pylist(), said, whole)
+            for run, table in runs_of(unit, first, many, source):
+                read = table.filter(pc.is_in(table.column("kind").cast("string"), pa.array(READ))).slice(0, ROWS)
+                if len(table) <= ALONE:
+                    words = words_alone(table, unit.observes, names)
+                    alone = {name for name, word in words.items() if word == "violated"}
+                    if alone != (among := violated.get(run, set())):
+                        sentence = f"run {run} alone violates {listed(alone)}, and among the others {listed(among)}"
+                        raise Differs(sentence, run=run, rows=read.to_pylist())
+                if len(read):
+                    said = words_alone(read, unit.observes, names)
+                    yield Drawn(run, read.to_pylist(), said, len(read) == len(table))
 
     return draw
 
 
-def runs_of(unit: Unit, first: set[int], many: int, source: random.Random) -> Iterator[tuple[int, pa.Table, bool]]:
-    """Yield runs of a unit, at most so many, some first: their numbers, their first rows, and whether these are all."""
+def runs_of(unit: Unit, first: set[int], many: int, source: random.Random) -> Iterator[tuple[int, pa.Table]]:
+    """Yield runs of a unit, at most so many, some first: their numbers and rows."""
     import numpy as np
 
     from traces.judging.runs import COLUMNS
@@ -158,7 +167,7 @@ def runs_of(unit: Unit, first: set[int], many: int, source: random.Random) -> It
     lengths = np.diff([*starts, len(run)]).tolist()
     order = source.sample(range(len(starts)), len(starts))
     for k in sorted(order, key=lambda k: int(run[starts[k]]) not in first)[:many]:
-        yield int(run[starts[k]]), table.slice(starts[k], min(lengths[k], ROWS)), lengths[k] <= ROWS
+        yield int(run[starts[k]]), table.slice(starts[k], lengths[k])
 
 
 def words_alone(table: pa.Table, observes: tuple[str, ...], names: Sequence[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from typing import Any
 
 Row = dict[str, Any]
 HISTORY = ("abcast", "abdeliver", "accept", "establish", "initial", "revise", "entry")
+READ = (*HISTORY, "run", "crash", "recover")  # the kinds of row that are read
 OF_TXN = ("epoch", "counter", "identity", "digest")
 WITH_TXN = ("abcast", "abdeliver", "accept", "initial", "entry")
 
