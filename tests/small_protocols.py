@@ -149,7 +149,7 @@ SMALL = {
 
 
 class Here:
-    """A pool of processes that is this one: each task is done when it is asked."""
+    """A pool without processes: each task runs here, when it is submitted."""
 
     def apply_async(self, what: Callable[[Any], Any], task: tuple[Any]) -> SimpleNamespace:
         found = what(*task)
@@ -162,7 +162,7 @@ class Here:
 
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No process is started, which costs a second: for tests of what is said, not of who says it."""
+    """Run a pool's tasks in this process: starting one takes a second, which tests of wording need not spend."""
     monkeypatch.setattr(pool.multiprocessing, "get_context", lambda _: SimpleNamespace(Pool=lambda *_: Here()))
     yield
     forgotten()

@@ -25,6 +25,7 @@ ROWS = 40  # of a run of a table, the first that the definitions read: they take
 ALONE = 100_000  # rows of a run that is judged by itself once more
 WAYS = 64  # to complete what the rows leave unknown; with more they are not compared
 UNITS = 4  # of a table from which as many are drawn, if there are so many
+LEFT_OPEN = ("open", "undecided", "not judged")  # verdicts that say nothing of a property
 SECONDS = 0.5  # of CPU, after which no further run is drawn
 
 
@@ -67,7 +68,7 @@ class Compared:
                 part = "" if drawn.whole else f"{len(drawn.rows)} rows of "
                 sentence = f"{name} in {part}run {drawn.run}: {said}, and by definition {listed(words)}"
                 raise Differs(sentence, run=drawn.run, rows=drawn.rows, said=said, by_definition=sorted(words))
-            self.judged |= {name} if said != "not judged" else set()
+            self.judged |= set() if said in LEFT_OPEN else {name}
 
 
 def listed(words: set[str]) -> str:
@@ -76,10 +77,10 @@ def listed(words: set[str]) -> str:
 
 def contradicts(said: str, words: set[str]) -> bool:
     """Return whether a verdict differs from that on some completion of the rows; an open one contradicts nothing."""
-    if said in ("open", "undecided", "not judged"):
+    if said in LEFT_OPEN:
         return False
     if said == "premise not reached":
-        return "violated" in words
+        return "violated" in words or words == {"holds"}
     return words != {said}
 
 

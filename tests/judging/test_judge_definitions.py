@@ -222,7 +222,6 @@ def test_random_tables_are_judged_by_the_definitions(
                 assert said == "not judged", (seed, name)
                 continue
             assert not contradicts(said, words[name]), (seed, name, said, words[name])
-            assert said != "premise not reached" or words[name] != {"holds"}, (seed, name)
             seen[name, said] += 1
             seen["", said] += 1
             needless[name] += said == "open" and decided(words[name])

@@ -64,6 +64,17 @@ def ever_met(true: Callable[..., Any]) -> Callable[..., Any]:
     return said
 
 
+def never_met(true: Callable[..., Any]) -> Callable[..., Any]:
+    """Verdicts of a kernel to which no run meets a premise."""
+
+    def said(out: PerRun, places: Any, found: Any, asked: int, known: int) -> Any:
+        found = found.copy()
+        found[:, 2] = 0
+        return true(out, places, found, asked, known)
+
+    return said
+
+
 def forgetful(true: Callable[..., Any]) -> Callable[..., Any]:
     """Totals that lose the violations of every other run."""
 
@@ -84,10 +95,11 @@ def sure(true: Callable[..., Any]) -> Callable[..., Any]:
     [
         (totals, "say_verdicts", without_last),
         (totals, "say_verdicts", ever_met),
+        (totals, "say_verdicts", never_met),
         (totals, "affected", sure),
         (Totals, "add", forgetful),
     ],
-    ids=["violations", "premises", "unknowns", "totals"],
+    ids=["violations", "premises", "no premise", "unknowns", "totals"],
 )
 def test_a_fault_of_the_judge_is_no_verdict(
     table: Path, monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, other: Callable[[Any], Any]

@@ -260,7 +260,7 @@ def some_step(before: State, event: State, after: State) -> bool:
 @pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("fault", ["timeouts", "crashes"])
 def test_an_action_may_spend_what_a_fault_costs(fault: str, tmp_path: Path) -> None:
-    """Who is on its own is told by what is left of these."""
+    """Which process moves alone depends on what is left of these budgets."""
     found = searched(tmp_path, ANY_STEP + SPENT.replace("{fault}", fault), {fault: 2})
     assert "nobody-spends-after" in found.full.violations
     found.agree()
