@@ -145,10 +145,13 @@ class Comparison:
         model: what was explored.
         engine: what explored it; if it does not know the states found any longer, runs are random.
         r: the result of the search.
+        begin: the state in which the runs begin; None if they begin in the initial states.
     """
 
-    def __init__(self, model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration) -> None:
-        self.model, self.r = model, r
+    def __init__(
+        self, model: Model, engine: Explorer | Interpreter | Compiled, r: Exploration, begin: bytes | None = None
+    ) -> None:
+        self.model, self.r, self.begin = model, r, begin
         self.explorer = engine if isinstance(engine, Explorer) and engine.groups else None
         self.interpreter = engine if isinstance(engine, Interpreter) else None
         self.code: Compiled | None = None
@@ -163,7 +166,8 @@ class Comparison:
         else:
             self.code = engine.code if isinstance(engine, Explorer) else engine
             self.side = InMachineCode(self.code, both)
-        self.values = Values(Plain.of(model), self.world.layout)
+        self.plain = Plain.of(model)
+        self.values = Values(self.plain, self.world.layout)
         self.source = random.Random(r.distinct)
         self.seen: dict[bytes, list[Move]] = {}
         self.images: dict[int, bytes] = {}
@@ -366,7 +370,13 @@ class Comparison:
 
         Raises:
             Differs: they are not the same.
+            ValueError: the second semantics has no such state as that in which the runs begin.
         """
+        if self.begin is not None:
+            begin = self.world.layout.of_plain(self.plain.value(self.begin))
+            if self.values.of_cells(begin) != self.values.of_bytes(self.begin):
+                raise ValueError("it has no such state as the first")
+            return {self.begin: begin}
         ours, c = self.model.program.starts, self.model.configuration
         chosen = c.named_start[1] is not None
         try:
@@ -389,7 +399,7 @@ class Comparison:
             Differs: the two do not agree in a state of it, or it is no run.
         """
         number = words.start if isinstance(words, Schedule) else None
-        data = next((data for data, n in self.model.program.starts.items() if n == number), b"")
+        data = self.begin or next((data for data, n in self.model.program.starts.items() if n == number), b"")
         if data not in self.starts:
             return
         second = self.starts[data]
@@ -506,11 +516,16 @@ def states_for(r: Exploration) -> int:
 
 
 def opinion_of_runs(
-    model: Model, engine: Interpreter | Compiled, properties: Sequence[Property], runs: Iterable[Sequence[int]]
-) -> SecondOpinion:
-    """Compare runs that an engine took, and random ones of it, with the second semantics."""
+    model: Model, engine: Interpreter | Compiled, properties: Sequence[Property], runs: Iterable[Sequence[int]],
+    begin: bytes | None = None,
+) -> SecondOpinion:  # fmt: skip
+    """Compare runs that an engine took, and random ones of it, with the second semantics.
+
+    Args:
+        begin: the state in which they begin; None for an initial state.
+    """
     r = Exploration(tuple(properties), levels=[1] * LONGEST, narrowed=True)
-    return second_opinion(model, engine, r, None, runs)
+    return second_opinion(model, engine, r, None, runs, begin)
 
 
 def second_opinion(
@@ -519,6 +534,7 @@ def second_opinion(
     r: Exploration,
     count: int | None,
     runs: Iterable[Sequence[int]] = (),
+    begin: bytes | None = None,
 ) -> SecondOpinion:
     """Compare a search with the second semantics.
 
@@ -528,6 +544,7 @@ def second_opinion(
         r: the result.
         count: so many states, which is the seed, too; None for as many as the size of the search suggests.
         runs: further runs to compare.
+        begin: the state in which they begin; None for an initial state.
     """
     known = {*model.protocol.budgets, *(b for budgets in WORLD_BUDGETS.values() for b in budgets)}
     lacking = next((b for b, n in model.configuration.budget.items() if n and b in BUDGETS and b not in known), "")
@@ -537,7 +554,7 @@ def second_opinion(
     difference: dict[str, Any] = {}
     limit = max(SECONDS, r.cpu_seconds / 10) if count is None else float("inf")
     try:
-        here = Comparison(model, engine, r)
+        here = Comparison(model, engine, r, begin)
         here.draw(wanted, random.Random(wanted), limit, runs)
     except Differs as problem:
         difference = here.details(problem)

@@ -4,13 +4,16 @@ against real servers by `python -m benchmarks.forecast servers`; what they did i
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from checker.explore.interpret import Interpreter
 from checker.zookeeper.report.audit import news
 from checker.zookeeper.report.audit_document import AuditReport
 from checker.zookeeper.report.audit_forecast import forecast_lines, verdict_of
@@ -27,12 +30,13 @@ from tests.zookeeper.test_danger import (
 )
 from tests.zookeeper.test_findings import OLD, TXNS
 from tests.zookeeper.written import Tree, Txn, Written, create, ensemble, history, server, snapshot_bytes, tree_of, zxid
+from traces.record.trace import StepWord
 from traces.zookeeper.audit import audit as auditing
 from traces.zookeeper.audit import folding, forecast
 from traces.zookeeper.audit.audit import Audit, audit
 from traces.zookeeper.audit.findings import DANGER
 from traces.zookeeper.audit.folding import fold
-from traces.zookeeper.audit.forecast import Forecast, ForecastOutcome
+from traces.zookeeper.audit.forecast import Forecast, ForecastOutcome, ForecastSearch
 from traces.zookeeper.disk.rules import rules_for
 from traces.zookeeper.disk.server import find_directory
 from zabspec.typed import read
@@ -457,3 +461,37 @@ def test_real_servers_do_what_was_forecast(tmp_path: Path) -> None:
     fits = [matches(one, seen, before, PAIR) for one in found.forecast.outcomes]
     assert any(fits)
     assert not all(fits)
+
+
+def lost_step(asked: pytest.MonkeyPatch) -> None:
+    """The run of an outcome lacks a step."""
+    made = ForecastSearch.end_in
+    asked.setattr(ForecastSearch, "end_in", lambda *given: replace(end := made(*given), steps=end.steps[1:]))
+
+
+def elections_that_nobody_joins(asked: pytest.MonkeyPatch) -> None:
+    """The interpreter does not know that a server can join another."""
+    made = Interpreter.attempts
+
+    def attempts(engine: Interpreter, state: bytes) -> Iterator[tuple[int, Any]]:
+        return ((word, after) for word, after in made(engine, state) if StepWord.of(word).kind != "join")
+
+    asked.setattr(Interpreter, "attempts", attempts)
+
+
+@pytest.mark.parametrize("fault", [None, lost_step, elections_that_nobody_joins])
+def test_a_forecast_has_a_second_opinion(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Callable[[pytest.MonkeyPatch], None] | None
+) -> None:
+    folders = with_ids(ensemble(tmp_path, *alike()))
+    monkeypatch.chdir(tmp_path)
+    if fault is not None:
+        fault(monkeypatch)
+    found = CliRunner().invoke(main, ["audit", *map(str, folders), "--release", "3.9.5", "--forecast", "--json"])
+    ahead = json.loads(found.stdout)["forecast"]
+    second = ahead["second_opinion"]
+    assert second["states"] >= 40 or fault, second
+    assert (found.exit_code, ahead["verdict"], bool(second["difference"])) == (
+        (0, "OK", False) if fault is None else (3, "UNKNOWN", True)
+    )
+    assert Path("zabcheck-second-opinion.json").exists() == (fault is not None)

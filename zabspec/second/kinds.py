@@ -51,6 +51,10 @@ class Kind:
         """Return a stored value as JSON (W2)."""
         return value
 
+    def of_plain(self, plain: Any) -> Any:
+        """Return the stored value that `plain` writes."""
+        return plain
+
     def same(self, value: Any) -> Any:
         """Return a stored value in the form in which equal values are identical: bags are sorted (D2)."""
         return value
@@ -109,6 +113,9 @@ class NodeId(Int):
     def plain(self, value: Any) -> int | None:
         return None if value == NOBODY else value
 
+    def of_plain(self, plain: int | None) -> int:
+        return NOBODY if plain is None else plain
+
 
 def OneOf(*names: Any) -> Int:
     """Return the kind of the integers that stand for `names`, or for those of an enumeration."""
@@ -147,6 +154,9 @@ class SetOf(Kind):
 
     def plain(self, value: Any) -> list[int]:
         return [k for k in range(self.count) if value >> k & 1]
+
+    def of_plain(self, plain: list[int]) -> int:
+        return self.store(plain)
 
 
 def Processes(n: int, role: str = "") -> SetOf:
@@ -225,6 +235,11 @@ class Record(Kind):
         parts = zip(value, self.fields.items(), strict=True)
         return {n: list(part) if isinstance(kind, SetOf) else kind.plain(part) for part, (n, kind) in parts}
 
+    def of_plain(self, plain: dict[str, Any]) -> Any:
+        return self.type(
+            **{n: tuple(plain[n]) if isinstance(k, SetOf) else k.of_plain(plain[n]) for n, k in self.fields.items()}
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Record) and (self.name, self.fields) == (other.name, other.fields)
 
@@ -277,6 +292,9 @@ class Seq(Kind):
     def plain(self, value: Any) -> Any:
         elements = [self.element.plain(v) for v in value[1:]]
         return sorted(elements, key=canonical) if self.bag else elements
+
+    def of_plain(self, plain: list[Any]) -> tuple:
+        return (len(plain), *map(self.element.of_plain, plain))
 
     def same(self, value: Any) -> Any:
         if not self.bag:
@@ -453,6 +471,12 @@ class MessageUnion(Kind):
 
     def plain(self, value: tuple) -> Any:
         return self.by_name[value[0]].plain(value) if value else None
+
+    def of_plain(self, plain: dict[str, Any] | None) -> tuple:
+        if plain is None:
+            return ()
+        kind = self.by_name[plain["message"]]
+        return (kind.name, *(k.of_plain(plain[name]) for name, k in kind.fields.items()))
 
 
 def canonical(value: Any) -> str:

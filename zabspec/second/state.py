@@ -150,6 +150,18 @@ class Layout:
             result[field.group][field.key] = field.plain(_values(state, start))
         return result
 
+    def of_plain(self, plain: dict[str, dict[str, Any]]) -> tuple:
+        """Return the state that `plain` writes; a field that it lacks has its initial values."""
+        cells = list(self.initial)
+        for field in self.fields:
+            if field.key in plain[field.group]:
+                values = [plain[field.group][field.key]]
+                for _ in field.dims:
+                    values = [value for row in values for value in row]
+                start = self.offset[field.name]
+                cells[start : start + field.count] = map(field.kind.of_plain, values)
+        return self.snapshot(cells)
+
     def object(self, wrote: Callable | None = None) -> Any:
         """Make an object through which functions see a state; `load` gives it one.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import to_builtins
 
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report import result
 from checker.report.answer import Answered
 from checker.report.result import (
@@ -158,10 +159,12 @@ class Audited(Answered):
 
     Attributes:
         audit: the audit.
+        second: how the second semantics' opinion of the forecast compares.
     """
 
     audit: Audit
     request: Request | None = None
+    second: SecondOpinion = NO_OPINION
 
     kind = "audit"
     framed = True  # the page has its timelines
@@ -173,7 +176,14 @@ class Audited(Answered):
 
     @property
     def exit_code(self) -> int:
-        return self.audit.code
+        return 3 if self.second.difference else self.audit.code
+
+    @cached_property
+    def forecast_lines(self) -> list[str]:
+        """The lines on the forecast; none if it was not asked for."""
+        ahead = self.audit.forecast
+        lines = forecast_lines(ahead) if ahead is not None else []
+        return [*lines, *(f"  {name}: {said}" for name, said in self.second.row)]
 
     @property
     def title(self) -> str:
@@ -186,7 +196,7 @@ class Audited(Answered):
         lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
         parts = ["\n".join(lines), "\n".join(start_lines(audit))]
         if audit.forecast is not None:
-            parts.append("\n".join(forecast_lines(audit.forecast)))
+            parts.append("\n".join(self.forecast_lines))
         elif audit.verdict == DANGER:
             parts.append("Which servers can be started first, and what is lost otherwise: run with --forecast.")
         parts += ["\n".join(finding_text(f)) for f in audit.told(*GRAVE)]
@@ -247,10 +257,9 @@ class Audited(Answered):
         from checker.zookeeper.report.audit_page import as_html
 
         ahead = self.audit.forecast
-        lines = forecast_lines(ahead) if ahead is not None else []
         runs = [(", ".join(o.started), o.run) for o in ahead.outcomes] if ahead is not None else []
         starts = start_sentences(self.audit)
-        return as_html(self.audit, self.sentence, headline(self.audit), starts, in_words, lines, runs)
+        return as_html(self.audit, self.sentence, headline(self.audit), starts, in_words, self.forecast_lines, runs)
 
     def as_json(self) -> dict[str, Any]:
         audit, ahead = self.audit, self.audit.forecast
@@ -262,12 +271,12 @@ class Audited(Answered):
             service=audit.service.state,
             headline=headline(audit),
             sentence=self.sentence,
-            exit_code=audit.code,
+            exit_code=self.exit_code,
             request=self.request.as_json() if self.request else None,
             quorums=audit.quorums,
             servers=[server_of(s, audit) for s in audit.servers],
             starts=[start_of(x) for x in audit.starts],
-            forecast=forecast_of(ahead, verdict_of(ahead)) if ahead is not None else None,
+            forecast=forecast_of(ahead, verdict_of(ahead), self.second) if ahead is not None else None,
             findings=[finding_of(f) for f in audit.told(*GRAVE)],
             notes=[finding_of(f) for f in audit.told(NOTE)],
             cannot_be_concluded=audit.open,

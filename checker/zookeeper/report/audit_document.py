@@ -9,8 +9,10 @@ import json
 import sys
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
+from checker.opinion.outcome import NO_OPINION, SecondOpinion
+from checker.report import documents
 from checker.report.documents import ExitCode, Version
 from checker.zookeeper.report.audit_forecast import OK, UNKNOWN
 from traces.zookeeper.audit.audit import Audit
@@ -178,6 +180,7 @@ class ForecastReport(Typed, frozen=True):
             smallest quorum and of who comes later.
         assumptions: of who votes, and with which ids.
         cut_off: whether some runs have more elections that fail than were gone through.
+        second_opinion: how the second semantics' opinion of the model's runs from these disks compares.
     """
 
     verdict: ForecastVerdict
@@ -189,6 +192,7 @@ class ForecastReport(Typed, frozen=True):
     assumptions: str | None
     outcomes: list[OutcomeReport]
     last_copies: list[LastCopyReport]
+    second_opinion: documents.SecondOpinion | UnsetType = UNSET
 
 
 class AuditReport(Typed, frozen=True, kw_only=True):
@@ -254,12 +258,13 @@ def server_of(s: Server, audit: Audit) -> ServerReport:
     )  # fmt: skip
 
 
-def forecast_of(ahead: Forecast, verdict: str) -> ForecastReport:
+def forecast_of(ahead: Forecast, verdict: str, second: SecondOpinion) -> ForecastReport:
     """Return a forecast for the report."""
     return ForecastReport(
         verdict, ahead.release, ahead.unknown or None, ahead.states, ahead.at_once, ahead.cut_off, ahead.taken or None,
         [outcome_of(o) for o in ahead.outcomes],
         [LastCopyReport(pairs([(c.lo, c.hi)])[0], c.servers) for c in ahead.last_copies],
+        documents.SecondOpinion(**second.as_json()) if second != NO_OPINION else UNSET,
     )  # fmt: skip
 
 

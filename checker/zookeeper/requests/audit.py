@@ -110,7 +110,16 @@ class AuditRequest(Request):
     def answer(self, watch: Watch = QUIET) -> Audited:
         from checker.zookeeper.report.audit import Audited
 
-        return Audited(self.audit(), self) if self.watch is None else self.round(watch)
+        if self.watch is not None:
+            return self.round(watch)
+        found = self.audit()
+        if found.forecast is None:
+            return Audited(found, self)
+        from checker.zookeeper.forecast_opinion import opinion_of, without_verdict
+
+        second = opinion_of(found.forecast)
+        found.forecast = without_verdict(found.forecast, second)
+        return Audited(found, self, second)
 
     def audit(self, before: Audit | None = None, keep: bool = False) -> Audit:
         """Audit the servers.
@@ -155,7 +164,7 @@ class AuditRequest(Request):
             time.sleep(self.watch or 0)
             return self.round(watch, found, number + 1)
 
-        return AuditRound(found, self, before, following)
+        return AuditRound(found, self, before=before, following=following)
 
 
 audit = function(AuditRequest)

@@ -68,7 +68,7 @@ class ForecastOutcome:
         loses: what a quorum of the disks has and the history that is served has not. may_lose: the same of what may
             have been on a quorum once. drops: the same of all else. revives: what is served and is on no quorum.
         again: the servers with transactions of the epoch that begins: what is written in it has the same zxids.
-        run: the steps that lead there.
+        run: the steps that lead there, in words. steps: the same, as the model has them.
     """
 
     started: list[str]
@@ -83,6 +83,7 @@ class ForecastOutcome:
     revives: Ranges = field(default_factory=list)
     again: list[str] = field(default_factory=list)
     run: list[str] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
 
     @property
     def vanish(self) -> list[str]:
@@ -121,6 +122,7 @@ class Forecast:
         cut_off: whether some runs have more failed elections than were explored.
         taken: what is assumed of who votes, and with which ids; empty for nothing.
         paths: for the first transactions of ranges what they do, where a log has them.
+        folded: the state of the model in which the runs begin; None if a server alone is a quorum.
     """
 
     release: str
@@ -133,6 +135,7 @@ class Forecast:
     taken: str = ""
     options: str = "with default options"
     paths: dict[int, str] = field(default_factory=dict)
+    folded: Folded | None = field(default=None, repr=False)
 
     @property
     def losing(self) -> list[ForecastOutcome]:
@@ -215,10 +218,11 @@ class TooMany(CannotFold):
 
 @dataclass
 class End:
-    """The end of a run, and the steps that lead to it; `stays` is False for an endless loop."""
+    """The end of a run, and the steps that lead to it, in words and as they are; `stays` is False for an endless loop."""
 
     state: StateView
     run: list[str]
+    steps: list[int]
     stays: bool = True
 
 
@@ -243,7 +247,7 @@ class ForecastSearch:
         Raises:
             CannotFold: a run leaves the bounds of the model.
         """
-        out = Forecast(self.folded.release)
+        out = Forecast(self.folded.release, folded=self.folded)
         known: set[str] = set()
         smallest, together = self.sets()
         for members in smallest:
@@ -349,7 +353,7 @@ class ForecastSearch:
             CannotFold: a run leaves the bounds of the model, or there are too many states.
         """
         first = start.key()
-        found: dict[bytes, tuple[bytes, str]] = {first: (b"", "")}
+        found: dict[bytes, tuple[bytes, str, int]] = {first: (b"", "", 0)}
         before: dict[bytes, list[bytes]] = {}
         ahead, stopped = deque([start]), []
         while ahead:
@@ -367,12 +371,12 @@ class ForecastSearch:
                 reached = after.key()
                 before.setdefault(reached, []).append(key)
                 if reached not in found:
-                    found[reached] = (key, said)
+                    found[reached] = (key, said, word)
                     ahead.append(after)
                     self.states += 1
                     if self.states > self.most:
                         raise TooMany(f"there are more than {MOST_STATES:,} states to explore")
-        out = [End(self.view(key), self.run_to(found, key)) for key in stopped]
+        out = [self.end_in(found, key) for key in stopped]
         ending, back = set(stopped), list(stopped)
         while back:
             for key in before.get(back.pop(), ()):
@@ -381,7 +385,7 @@ class ForecastSearch:
                     back.append(key)
         if len(ending) < len(found):  # the first of those from which no run ends
             key = next(k for k in found if k not in ending)
-            out.append(End(self.view(key), self.run_to(found, key), False))
+            out.append(self.end_in(found, key, False))
         return out
 
     def lasting(self, ends: list[End], members: frozenset[int]) -> list[End]:
@@ -411,15 +415,13 @@ class ForecastSearch:
         names = ("log", "tree", "last_processed", "current_epoch", "committed_log")
         return all(getattr(s, n)[p] == getattr(self.state, n)[p] for n in names for p in members)
 
-    def view(self, key: bytes) -> StateView:
-        return StateView(self.folded.model.program.layout, key)
-
-    def run_to(self, found: dict[bytes, tuple[bytes, str]], key: bytes) -> list[str]:
-        out: list[str] = []
+    def end_in(self, found: dict[bytes, tuple[bytes, str, int]], key: bytes, stays: bool = True) -> End:
+        out = End(StateView(self.folded.model.program.layout, key), [], [], stays)
         while found[key][0]:
-            key, said = found[key]
-            out.append(said)
-        return out[::-1]
+            key, said, word = found[key]
+            out.run.insert(0, said)
+            out.steps.insert(0, word)
+        return out
 
     def said(self, s: StateView, word: int) -> str:
         """Return a step in words, with real zxids."""
@@ -460,7 +462,7 @@ class ForecastSearch:
             CannotFold: a run leaves the bounds of the model.
         """
         s, name = end.state, self.folded.name
-        out = ForecastOutcome([name(p) for p in sorted(quorum)], run=end.run)
+        out = ForecastOutcome([name(p) for p in sorted(quorum)], run=end.run, steps=end.steps)
         leader = self.leader_of(end, quorum)
         if leader is None:
             out.changes = [self.change(end, p, None) for p in sorted(quorum)]
