@@ -218,7 +218,7 @@ class TooMany(CannotFold):
 
 @dataclass
 class End:
-    """The end of a run, and the steps that lead to it, in words and as they are; `stays` is False for an endless loop."""
+    """The end of a run, and the steps to it, in words and as they are; `stays` is False for an endless loop."""
 
     state: StateView
     run: list[str]
