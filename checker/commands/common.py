@@ -33,6 +33,7 @@ from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.joining import joined
 from zabspec.signals import SignalHandler
 from zabspec.typed import near
+from zabspec.worlds.steps import BUDGETS
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
@@ -244,6 +245,9 @@ def own_budgets(command: click.Command, args: Sequence[str]) -> list[str]:
     ahead = list(args)
     while ahead:
         flag, is_said, value = ahead.pop(0).partition("=")
+        if flag in known and own.get(flag, flag) not in {flag, *BUDGETS}:  # the world's budgets are options, too
+            said = f"{flag} is an option of this command and, of {protocol}, the amount of {own[flag]}"
+            raise click.UsageError(f"{said}: rename that")
         if flag not in own or flag in known:
             out.append(flag + is_said + value)
             continue

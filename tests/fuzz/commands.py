@@ -57,7 +57,7 @@ TYPED = {
     f"bmc {TINY} --depth 2 --every 1 --time-limit 5": 1,
     "bmc --from zab.trace.json:3 --depth 1 --property integrity --json --no-trace": 1,
     "induct --list": 3,
-    f"induct {TINY} --max-epoch 1 --clause promises --k 1 --query-limit 2 --time-limit 4 --jobs 1 --json": 1,
+    f"induct {TINY} --max-epoch 1 --clause promises --k 1 --query-limit 2 --time-limit 4 --processes 1 --json": 1,
     f"induct {SMALL} --confirm --depth 3 --clause integrity": 1,
     "prove --mutant list": 6,
     "prove --query-limit 0.001 --seed 3": 1,

@@ -34,7 +34,7 @@ WORDS = {
     "export": "export zab.trace.json --to text",
     "report": "report run.json --html",
     "bmc": f"bmc {TINY} --depth 2 --time-limit 5 --json --no-trace",
-    "induct": f"induct {TINY} --max-epoch 1 --clause promises --jobs 1 --time-limit 5 --json",
+    "induct": f"induct {TINY} --max-epoch 1 --clause promises --processes 1 --time-limit 5 --json",
     "prove": "prove --mutant list",
     "refine": f"refine {TINY} --depth 3 --json",
     "quorums": "quorums zoo.cfg --json",

@@ -316,7 +316,7 @@ assert answer.trace.property_name and answer.attempts == 1
 """,
     "confirm": """
 from checker.proofs.requests.confirm import *
-request = Confirm(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, clauses=("integrity",), jobs=1, depth=3)
+request = Confirm(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, clauses=("integrity",), processes=1, depth=3)
 report = request.answer()
 assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm"
 """,

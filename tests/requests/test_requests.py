@@ -68,7 +68,7 @@ REQUESTS = st.one_of(
     ),
     st.builds(SearchRequest, **MODEL, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
     st.builds(GraphRequest, **MODEL, depth=SMALL, max_states=st.integers(1, 99), symmetry=st.booleans()),
-    st.builds(Confirm, **MODEL, clauses=st.just(("integrity",)), without=st.just(("kinds",)), jobs=SMALL),
+    st.builds(Confirm, **MODEL, clauses=st.just(("integrity",)), without=st.just(("kinds",)), processes=SMALL),
     st.builds(ExportModel, **MODEL, symmetry=st.booleans(), output=st.sampled_from(("", "M.tla"))),
     st.builds(Simulate, seed=st.integers(), cut=st.just(("0:1@3",)), check=st.just(True), properties=st.just(("x",))),
     st.builds(Mutate, **MODEL, number=st.integers(1, 99), seed=SMALL),

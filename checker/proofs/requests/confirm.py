@@ -39,7 +39,7 @@ class Confirm(ClausesRequest):
     depth: Annotated[Natural | None, Option("With --confirm: largest number of steps; to exhaustion if not given.")] = (
         None
     )
-    jobs: Threads = None
+    processes: Threads = None
     time_limit: InAll = 1800.0
 
     def answer(self, watch: Watch = QUIET) -> Confirmed:
@@ -54,7 +54,9 @@ class Confirm(ClausesRequest):
         asked, _, targets = sorted_out(self, configuration)
         clauses = [*asked, *(targets if self.clauses else [])]
         model = Model(replace(configuration, max_epoch=0))
-        search = ExplorationRequest(depth=self.depth, reduction="none", threads=self.jobs, time_limit=self.time_limit)
+        search = ExplorationRequest(
+            depth=self.depth, reduction="none", threads=self.processes, time_limit=self.time_limit
+        )
         for group in groups_of(clauses):
             make_ready(partial(Compiled.of, model, group, True, True), "the clauses in machine code")
         seen, _, symmetry_off = explored(model, clauses, search.limits, search, watch)

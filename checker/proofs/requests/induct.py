@@ -50,7 +50,7 @@ class Induct(ClausesRequest):
     query_limit: Annotated[Seconds, Option("Time limit of each query.")] = 60.0
     time_limit: InAll = 1800.0
     seed: Annotated[Seed, Option("Seed of the solver.")] = 0
-    jobs: Annotated[Count | None, Option("Solver processes; one for each core if not given.")] = None
+    processes: Annotated[Count | None, Option("Solver processes; one for each core if not given.")] = None
     witness_states: Annotated[
         Natural,
         Option("Explore at most this many states for a run that reaches the premise of each property; 0: no search."),
@@ -96,7 +96,7 @@ class Induct(ClausesRequest):
                 raise RequestError("--require-witness contradicts --witness-states 0, which turns the search off")
             outcome = run(
                 question,
-                self.jobs or 0,
+                self.processes or 0,
                 end.left(),
                 lambda label, done, of: show(f"{done} of {of} actions checked: {label}"),
             )
@@ -127,4 +127,4 @@ def premises_of(outcome: Outcome, properties: list[Property], request: Induct, e
         for group in groups_of(properties):
             first = Model(next(stages(configuration)))
             make_ready(partial(Compiled.of, first, group, True), "the properties in machine code")
-    return reached_by(configuration, properties, request.witness_states, end.left(), every, request.jobs or 0)
+    return reached_by(configuration, properties, request.witness_states, end.left(), every, request.processes or 0)

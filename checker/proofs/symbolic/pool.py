@@ -24,6 +24,7 @@ from invariants import properties_of
 from invariants.proofs import datagrams
 from invariants.proofs.argument import Argument, argument_of
 from invariants.registry import STEP, Property, property_named
+from zabspec.configuration import amounts_in
 from zabspec.language.analysis.tree import Site
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
@@ -246,7 +247,7 @@ class Outcome:
         left: dict[str, list[Site]] = {}  # the ranges that steps would leave, by the flag that widens them
         for site in dict.fromkeys(site for t in self.taken for site in t.granted):
             left.setdefault(site.widen, []).append(site)
-        out = [f"{c.nodes} processes"]
+        out = [", ".join([f"{c.nodes} processes", *(f"{name} {n}" for name, n in amounts_in(c.parameters).items())])]
         if model.protocol.transactions:
             out[0] += f"; at most {c.txns} transactions are ever abcast"
             out.append(

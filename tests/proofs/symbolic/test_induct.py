@@ -295,7 +295,8 @@ def test_a_property_alone_is_not_inductive_which_is_no_violation():
 @pytest.mark.usefixtures("in_this_process")
 def test_with_what_it_needs_it_is_proved_and_json_says_so():
     code, text = answered(
-        "--clause", "links,leads-itself", "--json", "--jobs", "1", "--nodes", "1", "--txns", "1", "--max-epoch", "1",
+        "--clause", "links,leads-itself", "--json", "--processes", "1",
+        "--nodes", "1", "--txns", "1", "--max-epoch", "1",
     )  # fmt: skip
     content = json.loads(text)
     others = [c.name for c in CLAUSES if c.name not in ("links", "leads-itself")]
@@ -511,7 +512,7 @@ def test_symbolic_adds_to_the_report_of_an_exploration():
 
 @pytest.mark.slow
 def test_out_of_time_is_undecided():
-    code, text = answered("--time-limit", "0.001", "--jobs", "1", "--nodes", "2", "--txns", "1")
+    code, text = answered("--time-limit", "0.001", "--processes", "1", "--nodes", "2", "--txns", "1")
     assert code == 3
     assert "undecided" in text
     assert "not inductive" not in text
@@ -606,7 +607,7 @@ def test_several_processes_give_the_answers_of_one():
 @pytest.mark.slow
 def test_ctrl_c_stops_it_within_a_second():
     process = subprocess.Popen(
-        [*COMMAND, "induct", "--jobs", "1"],
+        [*COMMAND, "induct", "--processes", "1"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -41,7 +41,7 @@ def everything_is_proved(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def induct(path: Path, *words: str) -> Any:
-    return CliRunner().invoke(main, ["induct", "--protocol", str(path), "--nodes", "2", "--jobs", "1", *words])
+    return CliRunner().invoke(main, ["induct", "--protocol", str(path), "--nodes", "2", "--processes", "1", *words])
 
 
 @pytest.mark.slow(seconds=2)
@@ -87,6 +87,12 @@ def test_a_premise_that_a_run_meets_is_told_with_its_depth(tmp_path: Path, every
     assert "--max-states 5 reached" in " ".join(ran.output.split())
     ran = induct(path, "--witness-states", "0")
     assert "whether runs reach the premises of properties was not checked" in " ".join(ran.output.split())
+
+
+def test_a_proof_says_of_which_parameters_it_is(everything_is_proved: None) -> None:
+    words = ["induct", "--protocol", "example:work_queue", "--jobs", "2", "--witness-states", "0"]
+    said = " ".join(CliRunner().invoke(main, words).output.split())
+    assert re.search(r"assumptions: \d+ processes, (\w+ \d+, )*jobs 2;", said), said
 
 
 @pytest.mark.parametrize(
