@@ -1,6 +1,6 @@
 """A report as a page to attach to a pull request: verdicts, coverage, states per level, and each counterexample drawn.
 
-It is made from the report's JSON, of this run or of a file, which `checker/report/claimed.py` has checked. Each
+It is made from the report's JSON, of this run or of a file, whose figures are shown as it states them. Each
 counterexample in it is replayed, and drawn from that run.
 """
 
@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from checker.errors import RequestError
 from checker.opinion.outcome import SecondOpinion
 from checker.report.command import witness_command
+from checker.report.documents import ExplorationReport
 from invariants import known_properties, property_named
 from invariants.registry import RUNTIME
 from traces import Trace, TraceError, build_trace, verify
@@ -22,14 +24,39 @@ from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
 from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
+from traces.record.reading import strict_json
+from zabspec.files import read_bytes
 from zabspec.model import Configuration, Model
 from zabspec.starts import Schedule
+from zabspec.typed import WrongValue, read
 
 HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
+MOST_BYTES = 200_000_000
 
 
 class ReportError(RequestError):
-    """There is no report, or it contradicts itself; the message is one sentence."""
+    """There is no report, or a run in it does not show what it says; the message is one sentence."""
+
+
+def read_report(path: Path) -> dict[str, Any]:
+    """Read the report in a file, without the evidence beside the exploration, which is recorded of other sources.
+
+    Raises:
+        ReportError: there is none.
+    """
+    try:
+        report = strict_json(read_bytes(path, MOST_BYTES))
+        read(report, ExplorationReport)
+    except OSError as problem:
+        raise ReportError(f"{path}: {problem.strerror}") from None
+    except WrongValue as problem:
+        where = "/".join(map(str, problem.path))
+        raise ReportError(f"{path} is not a report of an exploration: {problem.at(where)}") from None
+    except ValueError as problem:
+        raise ReportError(f"{path} is not JSON: {problem}") from None
+    for said in (report, *report["properties"]):
+        said.pop("evidence", None)
+    return {**report, "to_reach": []}
 
 
 def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
@@ -83,6 +110,8 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
         ReportError: it does not replay.
     """
     name = broken["name"]
+    if broken["violation"] is None:
+        raise ReportError(f"the report says that {name} is violated, and has no steps that show it")
     try:
         model = Model(Configuration(**report["configuration"]))
         prop = property_named(name, known_properties(model.configuration.protocol))

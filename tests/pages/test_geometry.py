@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.claimed import read_report
 from checker.report.formats.html import page_of_parts
 from checker.report.page import page_of as page_of_report
+from checker.report.page import read_report
 from checker.report.result import Counterexample, StatedResult, Words
 from checker.report.witnessed import Witnessed
 from checker.requests.base.model import ModelRequest
