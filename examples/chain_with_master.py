@@ -170,7 +170,7 @@ def take_and_deliver(s: State, p: Node, t: Txn) -> None:
 def drop_undone(s: State, p: Node) -> None:
     for _ in range(s.TXNS):
         if len(s.log[p]) > s.done[p]:
-            s.log[p].remove(len(s.log[p]) - 1)
+            s.log[p].pop()
 
 
 PROTOCOL = declare(

@@ -229,7 +229,7 @@ def put(s: State, p: Node, after: int, t: Txn) -> None:
     if after < len(s.log[p]) and s.log[p][after] != t:
         for _ in range(s.TXNS + EARLIER + s.ELECTIONS):
             if len(s.log[p]) > after:
-                s.log[p].remove(len(s.log[p]) - 1)
+                s.log[p].pop()
     if after == len(s.log[p]):
         s.log[p].append(t)
 

@@ -703,7 +703,7 @@ def no_longer_ready(run: Run, before: StateView, after: StateView) -> None:
 
 
 def accepted_less(run: Run, before: StateView, after: StateView) -> None:
-    after.history[2].remove(1)
+    after.history[2].pop(1)
 
 
 def accepted_in_another_order(run: Run, before: StateView, after: StateView) -> None:
@@ -712,7 +712,7 @@ def accepted_in_another_order(run: Run, before: StateView, after: StateView) -> 
 
 def chosen_otherwise_than_offered(run: Run, before: StateView, after: StateView) -> None:
     """It was offered [1.1, 1.2], and proposes [1.2] to all."""
-    after.log[1].remove(0)
+    after.log[1].pop(0)
     for g in (1, 2):
         sent = after.to_follower[g]
         sent[len(sent) - 1] = run.names["NEWLEADER"](epoch=2, history=after.log[1])
@@ -800,7 +800,7 @@ def an_acceptance_is_no_delivery(run: Run, before: StateView, after: StateView) 
 
 def crashed_while_accepting(run: Run, before: StateView, after: StateView) -> None:
     after.role[2] = 3
-    after.history[2].remove(1)
+    after.history[2].pop(1)
 
 
 HARMLESS = {

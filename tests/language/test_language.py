@@ -436,7 +436,7 @@ def went_through(s: State, p: Node, a: int, b: int) -> int:
             continue
         n = 10 * n + v
         if v == 6:
-            s.few[p].remove(1)
+            s.few[p].pop(1)
         if v == 2:
             break
         for w in s.few[p]:
@@ -583,17 +583,17 @@ def sequence(s: State, p: Node, a: int, b: int) -> int:
     s.few[p].append(a & 7)
     s.few[p].append(b & 7)
     s.few[p].append(3)
-    s.few[p].remove(a & 1)
+    s.few[p].pop(a & 1)
     n = len(s.few[p])
     s.few[p][0] = (b & 3) - 1
-    s.few[p].remove(1)
+    s.few[p].pop(1)
     return 10 * n + s.few[p][0] + s.few[p][2]
 
 
 def removed(s: State, p: Node, a: int) -> int:
     s.few[p].append(5)
     s.few[p].append(6)
-    s.few[p].remove(a)
+    s.few[p].pop(a)
     return s.few[p][0]
 
 
@@ -677,7 +677,7 @@ def posted(s: State, p: Node, a: int, b: int) -> int:
     s.box[p].append(PONG(txn=t, epoch=b & 7, history=s.log[p]))
     m = s.box[p][0]
     n = received(s, m)
-    s.box[p].remove(0)
+    s.box[p].pop(0)
     return 100 * n + received(s, s.box[p][0])
 
 

@@ -48,7 +48,7 @@ REFUSED = [
     "s.group[p].add(bump(s, p))",
     "s.few[p].append(bump(s, p))",
     "s.few[p][0] = bump(s, p)",
-    "s.few[p].remove(bump(s, p))",
+    "s.few[p].pop(bump(s, p))",
     "a = s.few[p].pop(bump(s, p))",
     "s.few[p] += [bump(s, p)]",
     "s.log[p].append(Txn(epoch=bump(s, p), counter=s.x[p], value=0))",

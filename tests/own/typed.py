@@ -42,6 +42,10 @@ def fields(s: State, p: Server, c: Client, m: PUT) -> None:
     assert_type(s.waiting[p], set[Client])
     assert_type(s.log[p][0].term, int)
     assert_type(s.acks[p][0], set[Server])
+    assert_type(s.log[p].pop(0), Entry)
+    s.log[p] = [*s.log[p][1:], Entry(term=1, value=1)]
+    s.log[p] += s.log[p][1:]
+    s.log[p] = [Entry(term=1, value=1)]
     assert_type(s.now + s.SERVER + s.NODES, int)
     assert_type(m.entry, Entry)
     assert_type(m.entry < Entry(term=1, value=2), bool)
@@ -59,6 +63,7 @@ def mistakes(s: State, p: Server, c: Client) -> None:
     s.missing = 1  # type: ignore[attr-defined]
     s.holder[c] = c  # type: ignore[index]
     s.holder[p] = p  # type: ignore[assignment]
+    s.log[p] = [1]  # type: ignore[list-item]
     PUT(entry=1, owner=c)  # type: ignore[arg-type]
     PUT(owner=c)  # type: ignore[call-arg]
     Entry(term=True, valeu=1)  # type: ignore[call-arg]

@@ -19,7 +19,7 @@ def failed() -> tuple[str, str]:
     """What is expected where a test fails, and the run that it shows."""
     run = Run(nodes=2)
     run.elect(0, 1)
-    run.s.to_leader[0][0].remove(0)
+    run.s.to_leader[0][0].pop(0)
     run.leader(0, 1)
     with pytest.raises(AssertionError) as error:
         assert run.Q(0) == {0, 1}

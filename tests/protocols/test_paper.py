@@ -330,7 +330,7 @@ def test_l_3_2_a_commit_covers_those_before_it() -> None:
         run.follower(f)
     run.leader(0, 1)
     run.leader(0, 1)
-    run.s.to_leader[0][0].remove(0)  # as if the first acknowledgement of 0 had not been
+    run.s.to_leader[0][0].pop(0)  # as if the first acknowledgement of 0 had not been
     run.leader(0, 0)
     assert run.s.committed[0] == 2
     assert run.to_follower(1) == ["COMMIT(1, 1.2)"]

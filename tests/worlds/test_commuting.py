@@ -47,14 +47,14 @@ def taken(s: Any, f: int, l: int) -> bool:
     """TO_LEADER: possible where the leader has an end of the connection, and something is in it."""
     if s.role[l] != LEADING or s.link[f][l] not in (OPEN, LOST, LEADER_OPEN) or not len(s.to_leader[f][l]):
         return False
-    s.to_leader[f][l].remove(0)
+    s.to_leader[f][l].pop(0)
     return True
 
 
 def received(s: Any, f: int) -> bool:
     if not len(s.to_follower[f]):
         return False
-    s.to_follower[f].remove(0)
+    s.to_follower[f].pop(0)
     return True
 
 

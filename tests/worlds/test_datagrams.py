@@ -274,7 +274,7 @@ def test_a_step_that_answers_alike_does_not_stutter() -> None:
     before = s.copy()
     s.event = RECEIVE
     s.event_message = s.in_flight[0]
-    s.in_flight.remove(0)
+    s.in_flight.pop(0)
     after = s.copy()
     assert stutters(layout, before, after)
     after.in_flight.append(before.in_flight[1])
@@ -282,7 +282,7 @@ def test_a_step_that_answers_alike_does_not_stutter() -> None:
     s.accepts = 1
     assert not stutters(layout, before, s)
     s.accepts = 0
-    s.in_flight.remove(0)
+    s.in_flight.pop(0)
     assert not stutters(layout, before, s)
 
 

@@ -132,7 +132,7 @@ def put(s: State, p: Node) -> None:
 
 def take(s: State, p: Node, source: Node, value: int) -> None:
     if len(s.log[p]) == 3:
-        s.log[p].remove(0)
+        s.log[p].pop(0)
     s.log[p].append(value)
     s.seen[p][value % 2].add(source)
     s.last[p] = source
@@ -205,3 +205,77 @@ def test_the_receipt_of_a_copy_breaks_off_too(kind: str, tmp_path: Path) -> None
         assert last.state["duplicates_left"] == 0
         assert len(last.state["in_flight"]) == 1, "the copy was received, and the message is still on its way"
         assert last.label == f"{KINDS[kind].called} (receive a copy)"
+
+
+WRITES = [  # statements of a handler after which it has nothing for a moment, each of which a power loss may follow
+    "s.log[p].clear()",
+    "s.log[p].pop()",
+    "s.log[p].pop(0)",
+    "x = s.log[p].pop(0)",
+    "x: int = s.log[p].pop(0)",
+    "x, y = s.log[p].pop(0), 1",
+    "s.log[p] = s.log[p][1:]",
+    "s.log[p] = []",
+    "cut(s, p)",
+    "x, y = cut(s, p), 1",
+    "x = 1 if cut(s, p) == 1 else 0",
+    "if cut(s, p) == 1:\n        s.done[p] = False",
+    "s.empty[p], s.done[p] = True, False\n    s.empty[p], s.done[p] = False, False",
+]
+WRITING = '''"""A log that has nothing for a moment."""
+
+from typing import Annotated
+
+from zabcheck.language import *
+
+
+class State(Fields):
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, 2)]], AtMost(2)]] = on_disk("what it has")
+    empty: Each[Node, bool] = on_disk("what it has does not count")
+    had: Each[Node, bool] = on_disk("it had something")
+    done: Each[Node, bool] = on_disk("it has something new")
+
+
+@action(when=lambda s, p: not s.had[p])
+def begin(s: State, p: Node) -> None:
+    s.log[p] = [1]
+    s.had[p] = True
+    force(s, p)
+
+
+def cut(s: State, p: Node) -> int:
+    s.log[p].clear()
+    return 1
+
+
+@action(when=lambda s, p: s.had[p] and len(s.log[p]) == 1 and not s.done[p])
+def move(s: State, p: Node) -> None:
+    STATEMENT
+    s.log[p] = [2]
+    s.empty[p] = False
+    s.done[p] = True
+
+
+@safety
+def has_something(s: State) -> bool:
+    """A log that had something has something."""
+    return all((len(s.log[p]) > 0 and not s.empty[p]) or not s.had[p] for p in range(s.NODES))
+
+
+PROTOCOL = declare(__name__, budgets={"crashes": 0, "power_losses": 1}, unforced=8, nodes=1)
+'''
+
+
+@pytest.mark.parametrize("statement", WRITES)
+def test_power_may_be_lost_behind_every_statement_that_writes(statement: str, tmp_path: Path) -> None:
+    path = tmp_path / "writing.py"
+    path.write_text(WRITING.replace("STATEMENT", statement), encoding="utf-8")
+    assert [(name, v.depth) for name, v in explored(str(path), power_losses=1)[0].violations.items()] == [
+        ("has-something", 2)
+    ]
+
+
+def test_what_is_never_empty_is_not_found_empty(tmp_path: Path) -> None:
+    path = tmp_path / "writing.py"
+    path.write_text(WRITING.replace("STATEMENT", "pass").replace("[2]", "[*s.log[p], 2]"), encoding="utf-8")
+    assert not explored(str(path), power_losses=1)[0].violations

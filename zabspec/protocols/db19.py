@@ -479,7 +479,7 @@ def advance(s: State, p: Node, zxid: Zxid) -> None:
     for k in range(len(s.ack_zxids[p])):
         if k >= kept:
             s.ack_sets[p][k].clear()
-            s.ack_zxids[p].remove(kept)
+            s.ack_zxids[p].pop(kept)
 
 
 def deliver(s: State, p: Node) -> None:

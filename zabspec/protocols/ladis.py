@@ -238,7 +238,7 @@ def on_truncate(s: State, f: Node, m: TRUNCATE) -> None:
     """4.2: the follower forgets what comes after; "a skipped message must remain skipped"."""
     for _ in range(len(s.history[f])):
         if not zxid_le(last(s.history[f]), m.txn):
-            s.history[f].remove(len(s.history[f]) - 1)
+            s.history[f].pop()
 
 
 @step("recognize")

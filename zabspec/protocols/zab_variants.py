@@ -207,7 +207,7 @@ def truncate_at_damage(s: State, p: Node) -> None:
     kept = choose(s, len(s.history[p]) + 1)
     for _ in range(len(s.history[p])):
         if len(s.history[p]) > kept:
-            s.history[p].remove(len(s.history[p]) - 1)
+            s.history[p].pop()
     on_media(s, p)
     s.role[p] = ELECTION
 

@@ -83,7 +83,7 @@ class Connections(World):
         """Choose how many of the first messages of a channel are kept (C13)."""
         kept = self.do_choose(len(channel) + 1)
         while len(channel) > kept:
-            channel.remove(len(channel) - 1)
+            channel.pop()
 
     def close_up(self, f: int, l: int) -> None:
         """Close the channel of f to l, at l's end (C13)."""
@@ -219,7 +219,7 @@ class Connections(World):
                 yield Step("follower_learns", 5, lambda: self.handle("on_leader_lost", f), f, l, fails=True)
         if self.has_left("drops"):
             for place in range(len(channel)):
-                effect = lambda k=place: (self.spend("drops"), self.s.to_follower[f].remove(k))  # noqa: E731
+                effect = lambda k=place: (self.spend("drops"), self.s.to_follower[f].pop(k))  # noqa: E731
                 yield Step("drop_to_follower", 13, effect, f, l)
         if link == OPEN and f != l and self.has_left("losses"):
             yield Step("lose_connection", 10, lambda: (self.spend("losses"), self.lose(f, l)), f, l)
@@ -240,7 +240,7 @@ class Connections(World):
                         yield Step("repeat_to_leader", 14, again, l, f, m, fails=True)
             if self.has_left("drops"):
                 for place in range(len(channel)):
-                    drop = lambda f=f, k=place: (self.spend("drops"), self.s.to_leader[f][l].remove(k))  # noqa: E731
+                    drop = lambda f=f, k=place: (self.spend("drops"), self.s.to_leader[f][l].pop(k))  # noqa: E731
                     yield Step("drop_to_leader", 12, drop, l, f)
             if link in (LOST, LEADER_OPEN):
                 yield Step("leader_learns", 4, lambda f=f: self.leader_learns(l, f), l, f, fails=True)
@@ -253,13 +253,13 @@ class Connections(World):
     def hear(self, f: int, l: int, place: int | None, m: Letter) -> None:
         """Receive m at the follower's end; without a place, it stays."""
         if place is not None:
-            self.s.to_follower[f].remove(place)
+            self.s.to_follower[f].pop(place)
         self.deliver("receive_as_follower", (f, m), m)
 
     def lead(self, l: int, f: int, place: int | None, m: Letter) -> None:
         """Receive m at the leader's end; without a place, it stays."""
         if place is not None:
-            self.s.to_leader[f][l].remove(place)
+            self.s.to_leader[f][l].pop(place)
         self.deliver("receive_as_leader", (l, f, m), m)
 
     def deliver(self, name: str, args: tuple, m: Letter) -> None:

@@ -352,13 +352,9 @@ class SeqView:
     def pop(self, *place: int) -> Any:
         """Remove an element, the last one if no place is given, and return it (E15)."""
         k = place[0] if place else len(self) - 1
-        value = self[k]
-        self.remove(k)
+        left, value = self.kind.removed(self.cells[self.index], k), self[k]
+        self._write(left)
         return value
-
-    def remove(self, k: int) -> None:
-        """Remove the element at place k (K5)."""
-        self._write(self.kind.removed(self.cells[self.index], k))
 
     def clear(self) -> None:
         """Remove all elements (K5)."""

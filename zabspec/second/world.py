@@ -17,7 +17,7 @@ from zabspec.second.language import Mark, Size
 from zabspec.second.load import Program
 from zabspec.second.state import NODE, Field, Layout, Role, part
 
-WRITING = {"add", "append", "clear", "discard", "pop", "remove"}  # methods of places
+WRITING = {"add", "append", "clear", "discard", "pop"}  # methods of places
 LOOKING = {"broken", "is_a", "is_down", "is_quorum", "only", "processes"}  # what only looks
 ANNOTATIONS = {"event": 0, "event_process": NOBODY, "event_peer": NOBODY, "event_message": NO_MESSAGE}
 

@@ -242,13 +242,13 @@ def take_stale(s: State, f: Node, l: Node) -> None:
         up = choose(s, len(s.to_leader[f][l]) + 1)
         for _ in range(s.UP):
             if len(s.to_leader[f][l]) > up:
-                s.to_leader[f][l].remove(len(s.to_leader[f][l]) - 1)
+                s.to_leader[f][l].pop()
         s.to_follower[f] = s.stale[f][l]
         s.stale[f][l].clear()
         down = choose(s, len(s.to_follower[f]) + 1)
         for _ in range(s.DOWN):
             if len(s.to_follower[f]) > down:
-                s.to_follower[f].remove(len(s.to_follower[f]) - 1)
+                s.to_follower[f].pop()
 
 
 def close_up(s: State, f: Node, l: Node) -> None:
@@ -498,14 +498,14 @@ def apply(s: State, word: int) -> None:
     if kind == TO_LEADER or kind == REPEAT_TO_LEADER:
         s.event_message = s.to_leader[b][a][c]
         if kind == TO_LEADER:
-            s.to_leader[b][a].remove(c)
+            s.to_leader[b][a].pop(c)
         else:
             s.duplicates_left = s.duplicates_left - 1
         receive_as_leader(s, a, b, s.event_message)
     elif kind == TO_FOLLOWER or kind == REPEAT_TO_FOLLOWER:
         s.event_message = s.to_follower[a][c]
         if kind == TO_FOLLOWER:
-            s.to_follower[a].remove(c)
+            s.to_follower[a].pop(c)
         else:
             s.duplicates_left = s.duplicates_left - 1
         receive_as_follower(s, a, s.event_message)
@@ -575,15 +575,15 @@ def apply_fault(s: State, kind: int, a: Node, b: Node, c: int) -> None:
         outage(s)
     elif kind == DROP_TO_LEADER:
         s.drops_left = s.drops_left - 1
-        s.to_leader[b][a].remove(c)
+        s.to_leader[b][a].pop(c)
     elif kind == DROP_TO_FOLLOWER:
         s.drops_left = s.drops_left - 1
-        s.to_follower[a].remove(c)
+        s.to_follower[a].pop(c)
     elif kind == CRASH_IN_RECEIPT:
         s.crashes_left = s.crashes_left - 1
         s.crash_at = c
         s.event_message = s.to_follower[a][0]
-        s.to_follower[a].remove(0)
+        s.to_follower[a].pop(0)
         receive_as_follower(s, a, s.event_message)
         s.crash_at = 0
         crash(s, a)

@@ -257,7 +257,7 @@ def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
     """
     if s.NETWORK == ANY_ORDER:
         if not stays:
-            s.in_flight.remove(place)
+            s.in_flight.pop(place)
     else:
         source = s.in_flight[place].source
         target = s.in_flight[place].target
@@ -268,7 +268,7 @@ def take_out(s: State, place: int, stays: bool, overtakes: bool) -> None:
             if k < len(s.in_flight) and s.in_flight[k].source == source and s.in_flight[k].target == target:
                 ahead = s.in_flight[k].ahead
                 if ahead < lost or (ahead == taken and not stays):
-                    s.in_flight.remove(k)
+                    s.in_flight.pop(k)
                     s.in_line[source][target] = s.in_line[source][target] - 1
                 elif ahead == taken:
                     s.in_flight[k].ahead = ahead - lost

@@ -41,7 +41,7 @@ def log_next(s: State, p: Node) -> None:
     ObserverZooKeeperServer.setupRequestProcessors). One step of one transaction: a batch is several of them, whose
     crashes between lose no more."""
     zxid = s.sync_queue[p][0]
-    s.sync_queue[p].remove(0)
+    s.sync_queue[p].pop(0)
     log_in_thread(s, p, zxid)
     if s.role[p] == LEADING:
         process_ack(s, p, p, zxid)
@@ -71,13 +71,13 @@ def log_stale(s: State, p: Node) -> None:
     log_in_thread(s, p, s.stale_queue[p][0])
     goes_on = observes(s, p, p)
     if goes_on:
-        s.stale_queue[p].remove(0)
+        s.stale_queue[p].pop(0)
     for _ in range(s.PROPOSALS + 8):
         if len(s.stale_queue[p]) == 0 or s.stale_queue[p][0] == 0 or goes_on:
             break
-        s.stale_queue[p].remove(0)
+        s.stale_queue[p].pop(0)
     if len(s.stale_queue[p]) > 0 and s.stale_queue[p][0] == 0:
-        s.stale_queue[p].remove(0)
+        s.stale_queue[p].pop(0)
 
 
 def process_ack(s: State, l: Node, f: Node, zxid: int) -> None:
@@ -100,7 +100,7 @@ def leader_commits(s: State, l: Node, zxid: int) -> None:
         if k >= len(s.outstanding[l]):
             break
         if s.outstanding[l][k] == zxid:
-            s.outstanding[l].remove(k)
+            s.outstanding[l].pop(k)
     s.acks[l][counter_of(zxid)].clear()
     s.to_be_applied[l].append(zxid)
     s.last_committed[l] = zxid
@@ -145,13 +145,13 @@ def apply_next(s: State, p: Node) -> None:
     """CommitProcessor.run, FinalRequestProcessor.applyRequest; of a leader ToBeAppliedRequestProcessor.processRequest,
     which takes it from toBeApplied."""
     if has_applied(s, p):
-        s.to_be_applied[p].remove(0)
+        s.to_be_applied[p].pop(0)
     else:
         zxid = s.to_apply[p][0]
-        s.to_apply[p].remove(0)
+        s.to_apply[p].pop(0)
         apply_txn(s, p, zxid)
         exposes(s, s.term[p], s.tree[p])
         if not removes_apart(s) and len(s.to_be_applied[p]) > 0 and s.to_be_applied[p][0] == zxid:
-            s.to_be_applied[p].remove(0)
+            s.to_be_applied[p].pop(0)
         if meets_hole(s, p):
             shut_down(s, p)

@@ -200,7 +200,7 @@ def on_commit(s: State, f: Node, m: COMMIT) -> None:
     elif s.phase[f] == SYNCING and s.sync_mode[f] != DIFFS:
         if s.not_logged[f][0] == m.zxid:
             apply_in_sync(s, f, m.zxid)
-            s.not_logged[f].remove(0)
+            s.not_logged[f].pop(0)
             if meets_hole(s, f):
                 stop(s, f)
     else:
@@ -273,7 +273,7 @@ def persist_received(s: State, f: Node) -> None:
     the log (3.9.3). One step: a crash inside keeps some prefix of what was appended, as one of a shorter sync does."""
     for zxid in s.committed[f]:
         if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
-            s.not_logged[f].remove(0)
+            s.not_logged[f].pop(0)
             append_to_log(s, f, zxid)
             apply_in_sync(s, f, zxid)
     s.committed[f].clear()
@@ -347,7 +347,7 @@ def take_informed(s: State, f: Node) -> None:
         if len(s.committed[f]) == 0:
             throws = True
         elif not throws and s.committed[f][0] == zxid:
-            s.committed[f].remove(0)
+            s.committed[f].pop(0)
             commit_request(s, f, zxid)
     s.not_logged[f].clear()
     s.committed[f].clear()
@@ -385,7 +385,7 @@ def commit(s: State, f: Node, zxid: int) -> None:
     """FollowerZooKeeperServer.commit: it warns where nothing is pending, and exits where something else is."""
     if len(s.pending[f]) > 0:
         if s.pending[f][0] == zxid:
-            s.pending[f].remove(0)
+            s.pending[f].pop(0)
             s.to_apply[f].append(zxid)
         else:
             stop(s, f)

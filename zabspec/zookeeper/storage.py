@@ -171,7 +171,7 @@ def drop_behind(s: State, p: Node, kept: int) -> None:
         last = len(s.log[p]) - 1
         if last < kept:
             break
-        s.log[p].remove(last)
+        s.log[p].pop(last)
 
 
 def append_to_log(s: State, p: Node, zxid: int) -> None:

@@ -21,4 +21,4 @@ def log_stale_batch(s: State, p: Node) -> None:
     """The same with more behind it: of one batch (1,000, unless zookeeper.maxBatchSize says otherwise), which is forced
     with its last; or of 3.5.10, 3.6.3 and 3.6.4, where nothing ends that thread."""
     log_in_thread(s, p, s.stale_queue[p][0])
-    s.stale_queue[p].remove(0)
+    s.stale_queue[p].pop(0)

@@ -340,7 +340,7 @@ def sequences(s: State) -> None:
             s.items.append(s.level[p])
             count = count + 1
     if count > 2:
-        s.items.remove(1)
+        s.items.pop(1)
     for x in s.items:
         s.out = 3 * s.out + x
     if count == 0:
@@ -358,7 +358,7 @@ def records(s: State) -> None:
             top = e
     s.out = 10 * top.term + top.value
     if s.book[0] < s.book[1]:
-        s.book.remove(0)
+        s.book.pop(0)
     s.turn = 20
 
 

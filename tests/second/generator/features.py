@@ -461,7 +461,7 @@ class Features:
         ends = self.some(random, ("end_pass(s, p)", "end_leadership(s, p)"))
         if self.revises(random):
             ends += ["revise(s, p, s.chain[p])"] if random.random() < 0.5 else [
-                "if len(s.chain[p]) > 0:", "    s.chain[p].remove(0)", "    revise(s, p, s.chain[p])",
+                "if len(s.chain[p]) > 0:", "    s.chain[p].pop(0)", "    revise(s, p, s.chain[p])",
             ]  # fmt: skip
         if connected:
             self.into(("on_elected", "on_oracle"), "p", begins)

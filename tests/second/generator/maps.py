@@ -181,7 +181,7 @@ class Maps:
             ["    if s.often[p][source] < 2:", "        s.often[p][source] += 1"],
             [f"    {note} = {made}"],
             *([["    if m.note not in s.notes[p] and len(s.notes[p]) < 2:", "        s.notes[p].append(m.note)"],
-               ["    if len(s.notes[p]) > 0 and not s.notes[p][0].sure:", "        s.notes[p].remove(0)"]]
+               ["    if len(s.notes[p]) > 0 and not s.notes[p][0].sure:", "        s.notes[p].pop(0)"]]
               if self.rows else []),
         ]  # fmt: skip
         lines = [line for part in (counts, *keeps) if random.random() < 0.8 for line in part] or ["    pass"]

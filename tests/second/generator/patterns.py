@@ -57,7 +57,7 @@ class Patterns:
         cell = Cell("shown_line" if shown else "line", Row(PROCESS, size), role, axes)
         self.words.cells.append(cell)
         place = f"s.{cell.name}" + "[p]" * len(cell.indices)
-        full = [f"if len({place}) == {size}:", f"    {place}.remove(0)", f"{place}.append(q)"]
+        full = [f"if len({place}) == {size}:", f"    {place}.pop(0)", f"{place}.append(q)"]
         enter = random.choice((full, [f"if len({place}) < {size}:", f"    {place}.append(q)"]))
         head = [*(["@observation"] if shown else []), "def enters(s: State, p: Node, q: Node) -> None:"]
         doc = ['    """The outside sees who stands in line."""'] if shown else []

@@ -269,7 +269,7 @@ class Statements(Expressions):
             return [f"{place} = {other}"] if fits and quiet else []
         if roll < 0.3:
             test = f"len({place}) > 0"
-            return [f"if {test}:", f"{INDENT}{place}.remove({self.one('0', '0', f'len({place}) - 1')})"]
+            return [f"if {test}:", f"{INDENT}{place}.pop({self.one('0', '0', f'len({place}) - 1')})"]
         if roll < 0.4:
             at = self.random.randrange(kind.capacity)
             guard = [] if self.words.errors else [f"if len({place}) > {at}:"]

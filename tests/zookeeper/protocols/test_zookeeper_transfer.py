@@ -58,7 +58,7 @@ def test_a_handler_begins_to_forward_before_it_goes_on() -> None:
     runner = after("transfer", "established", JOINS_AGAIN[:-1], 1)
     assert [str(m).split("(")[0] for m in runner.state.to_leader[2][0]] == ["ACKEPOCH", "WRITTEN"]
     s = runner.state.copy()
-    s.to_leader[2][0].remove(0)
+    s.to_leader[2][0].pop(0)
     assert not runner.names["receivable"](s, 0, 2, s.to_leader[2][0][0])
     s.forwarding[0].add(2)
     assert runner.names["receivable"](s, 0, 2, s.to_leader[2][0][0])

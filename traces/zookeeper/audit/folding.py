@@ -442,6 +442,6 @@ def fill(out: Folded, ranks: dict[int, int], ends: dict[int, int]) -> None:
             continue
         names["on_recovery"](s, p)
         while d.kept and len(s.committed_log[p]) and out.zxid(int(s.committed_log[p][0])) < d.kept:
-            s.committed_log[p].remove(0)
+            s.committed_log[p].pop(0)
         if s.refused[p] or d.start.outcome != STARTS or out.zxid(int(s.last_processed[p])) != d.start.zxid:
             raise CannotFold(f"{d.server.name}: from these files the model starts differently than a real server")

@@ -139,7 +139,7 @@ class _Places:
     def remove(self, s: t.Remove) -> None:
         """Refuse a removal whose element would be arbitrary."""
         if isinstance(s.place.kind, Seq) and s.place.kind.bag:
-            raise self.fail(f"remove takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
+            raise self.fail(f"pop takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
 
     def looks(self, s: t.Stmt) -> Iterator[tuple[t.Expr, t.Expr]]:
         """Yield what a statement itself uses as a place, each with its bag."""

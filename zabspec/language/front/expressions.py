@@ -92,6 +92,7 @@ INSTEAD = {
     "print": ": `zabcheck walk` shows every state", "random": ": a choice of any kind is any_of(...) or choose(...)",
     "time": ": declare a timer or a clock", "sorted": ": loop over the numbers in their order",
 }  # fmt: skip
+TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
@@ -285,7 +286,8 @@ class Expressions:
         if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
             if not indices:
                 raise self.fail(node, f"{field.name} has a value for each process: write {field.name}[{self.own}]")
-            said = f"a handler touches its own process only: {field.name}[{self.own}]"
+            own = f"{field.name}[{self.own}]" if self.own else f"that behind s, as in def f(s, p, k), {field.name}[p]"
+            said = f"a handler touches its own process only: {own}"
             raise self.fail(node, f"{said}; send a message, or declare it with shared(...)")
 
     def index(self, base: t.Expr, index: ast.expr, node: ast.expr) -> t.Expr:
@@ -989,8 +991,9 @@ class Expressions:
 
     def call(self, node: ast.Call) -> t.Expr:
         if not isinstance(node.func, ast.Name):
-            more = INSTEAD.get(ast.unparse(node.func).partition(".")[0], "")
-            raise self.fail(node, f"{ast.unparse(node.func)} cannot be called here{more}")
+            said = ast.unparse(node.func)
+            more = INSTEAD.get(said.partition(".")[0], TAKES if said.endswith(".pop") else "")
+            raise self.fail(node, f"{said} cannot be called here{more}")
         name = node.func.id
         if name == MARK:
             self.check_sentence(node)

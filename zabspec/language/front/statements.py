@@ -136,8 +136,11 @@ class FunctionTyper(Sentences):
                 first = [f"x{k}.{line}.{node.col_offset}" for k in range(len(names))]
                 last = [ast.Assign([name], load(kept)) for name, kept in zip(names, first, strict=True)]
                 return self.block(placed([*map(store, first, values), *last], node))
-            case ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="pop")) as call):
-                return self.pop(call, target)
+            case (
+                ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="pop") as popped) as call)
+                | ast.AnnAssign(target=target, value=ast.Call(func=ast.Attribute(attr="pop") as popped) as call)
+            ):
+                return self.taken(popped.value, call, target)
             case ast.Assign(targets=[target]):
                 several = isinstance(node.value, MAKES_SEQUENCE) or is_slice(node.value)
                 if several and self.is_sequence(target):
@@ -185,8 +188,6 @@ class FunctionTyper(Sentences):
                 made = self.return_(node)
                 self.assigned = None
                 return made
-            case ast.Expr(value=ast.Call(func=ast.Attribute(attr="pop")) as call):
-                return self.pop(call)
             case ast.Assert():
                 return [self.asserted(node)]
             case ast.Expr(value=ast.Call() as call):
@@ -452,18 +453,14 @@ class FunctionTyper(Sentences):
         del self.front.program.sites[before:]  # it is typed once more
         return isinstance(found, t.SeqType)
 
-    def pop(self, call: ast.Call, target: ast.expr | None = None) -> list[t.Stmt]:
-        """Return the removal of an element, the last one or the one at a place, which may be given a name."""
-        assert isinstance(call.func, ast.Attribute)
-        held = call.func.value
-        at = call.args[0] if call.args else ast.BinOp(called("len", held), ast.Sub(), ast.Constant(1))
-        if len(call.args) > 1 or call.keywords or not isinstance(target, ast.Name | None):
+    def taken(self, held: ast.expr, call: ast.Call, target: ast.expr) -> list[t.Stmt]:
+        """Return the removal of an element, the last one or the one at a place, that is given a name."""
+        if len(call.args) > 1 or call.keywords or not isinstance(target, ast.Name):
             raise self.fail(call, "pop is written x = s.queue[p].pop(0), with a local name, or pop() of the last")
         place = f"at.{call.lineno}.{call.col_offset}"
-        target = target or ast.Name(f"gone.{place}", ast.Store())  # of which Python evaluates the same
-        made: list[ast.stmt] = [store(place, at), ast.Assign([target], ast.Subscript(held, load(place), ast.Load()))]
-        made.append(ast.Expr(ast.Call(ast.Attribute(held, "remove", ast.Load()), [load(place)], [])))
-        return self.block(placed(made, call))
+        at = store(place, call.args[0] if call.args else last_of(held))
+        element = ast.Assign([target], ast.Subscript(held, load(place), ast.Load()))
+        return self.block(placed([at, element, method(held, "pop", load(place))], call))
 
     def gather(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[t.Stmt]:
         """Return the assignment of a sequence that is made of others: it is emptied, and each element is appended.
@@ -524,9 +521,8 @@ class FunctionTyper(Sentences):
         before += [sure(ast.Compare(load(bound), [ast.GtE()], [zero]), of, BELOW_ZERO) for bound in (low, up)]
         behind = ast.Compare(load(at), [ast.GtE()], [load(low)])
         if cut:
-            last = ast.BinOp(called("len", target), ast.Sub(), ast.Constant(1))
             long = ast.Compare(called("len", target), [ast.Gt()], [load(up)])
-            over, less = ast.If(long, [method(target, "remove", last)], []), method(target, "remove", zero)
+            over, less = ast.If(long, [method(target, "pop")], []), method(target, "pop", zero)
             return [through(at, target, [over]), through(at, target, [ast.If(behind, [ast.Pass()], [less])])]
         one = method(target, "append", ast.Subscript(piece.value, load(at), ast.Load()))
         inside = ast.If(ast.BoolOp(ast.And(), [behind, ast.Compare(load(at), [ast.Lt()], [load(up)])]), [one], [])
@@ -542,10 +538,11 @@ class FunctionTyper(Sentences):
         if not isinstance(call.func, ast.Attribute) or call.keywords:
             return None
         name, line = call.func.attr, call.lineno
-        if name not in ("add", "discard", "clear", "append", "remove"):
+        if name not in ("add", "discard", "clear", "append", "pop"):
             if isinstance(call.func.value, ast.Name) and call.func.value.id not in self.locals:
                 raise self.fail(call, f"{ast.unparse(call.func)} cannot be called here: import {name} by its name")
-            raise self.fail(call, f"there is no operation {name}")
+            there = "sets have add, discard and clear, sequences append, pop and clear"
+            raise self.fail(call, f"there is no operation {name}: {there}")
         place = self.place(call.func.value, writing=True)
         kind = place.kind
         args = call.args
@@ -566,10 +563,11 @@ class FunctionTyper(Sentences):
                 inside = kind.element
                 element = self.site(call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen)
             return t.Append(line, place, value, site, element)
-        if isinstance(kind, Seq) and name == "remove" and len(args) == 1:
+        if isinstance(kind, Seq) and name == "pop" and len(args) <= 1:
             site = self.site(call, place.field, "has no such place")
-            return t.Remove(line, place, self.integer(args[0]), site)
-        there = {SetOf: "add, discard and clear", Seq: "append, remove and clear"}.get(type(kind), "none")
+            last = ast.fix_missing_locations(ast.copy_location(last_of(call.func.value), call))
+            return t.Remove(line, place, self.integer(args[0] if args else last), site)
+        there = {SetOf: "add, discard and clear", Seq: "append, pop and clear"}.get(type(kind), "none")
         count = f"{len(args)} argument{'' if len(args) == 1 else 's'}"
         raise self.fail(call, f"{place.field} has no operation {name} with {count}; it has {there}")
 
@@ -581,10 +579,18 @@ def assigned_names(body: list[ast.stmt]) -> set[str]:
 
 
 def added(value: ast.expr) -> list[ast.expr]:
-    """Return the sequences that `+` makes a sequence of, in order."""
+    """Return the sequences that `+`, or `*` in a list, makes a sequence of, in order."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add):
         return [*added(value.left), *added(value.right)]
+    if isinstance(value, ast.List) and any(isinstance(part, ast.Starred) for part in value.elts):
+        ones = (part.value if isinstance(part, ast.Starred) else ast.List([part], ast.Load()) for part in value.elts)
+        return [piece for one in ones for piece in added(one)]
     return [value]
+
+
+def last_of(held: ast.expr) -> ast.expr:
+    """Return the last place of a sequence."""
+    return ast.BinOp(called("len", held), ast.Sub(), ast.Constant(1))
 
 
 def method(place: ast.expr, name: str, *given: ast.expr) -> ast.stmt:

@@ -7,12 +7,13 @@ Python. `docs/reference/protocol-language.md` is the reference.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
+    Generic,
     NewType,
     NoReturn,
     Protocol,
@@ -95,24 +96,12 @@ class RecordName(Declared):
     ordered: bool = False
 
 
-class SeqOf(Protocol[V]):
-    """A sequence, for tools that check types: `log: Each[Node, SeqOf[Txn]]`."""
+if TYPE_CHECKING:
+    SeqOf = list
+else:
 
-    def __getitem__(self, index: int, /) -> V: ...
-
-    def __setitem__(self, index: int, value: V, /) -> None: ...
-
-    def __iter__(self) -> Iterator[V]: ...
-
-    def __len__(self) -> int: ...
-
-    def __contains__(self, value: object, /) -> bool: ...
-
-    def append(self, value: V, /) -> None: ...
-
-    def remove(self, index: int, /) -> None: ...
-
-    def clear(self) -> None: ...
+    class SeqOf(Generic[V]):
+        """A sequence: `log: Each[Node, SeqOf[Txn]]`. To tools that check types it is a list."""
 
 
 class _Named(type):

@@ -361,23 +361,19 @@ class SeqView:
         write(self.buffer, self._place(count), self.kind.element, value, self.label)
         self._resize(count + 1)
 
-    def remove(self, k: int) -> None:
-        """Remove element k; those behind it move up."""
+    def pop(self, k: int | None = None) -> Any:
+        """Remove an element, by default the last one, and return it; those behind it move up."""
         count = len(self)
+        k = count - 1 if k is None else k
         if not 0 <= k < count:
             told = f"has no element {k} to remove: it holds {count}"
             raise RangeError(self.label, "has no such place", "", told, (self.buffer, self.at, None))
+        value = self[k]
         size = self.kind.element.size
         start = self.at + self.kind.header
         rest = bytes(self.buffer[start + (k + 1) * size : start + count * size])
         self.buffer[start + k * size : start + count * size] = rest + bytes(size)
         self._resize(count - 1)
-
-    def pop(self, k: int | None = None) -> Any:
-        """Remove an element, by default the last one, and return it."""
-        at = len(self) - 1 if k is None else k
-        value = self[at]
-        self.remove(at)
         return value
 
     def clear(self) -> None:

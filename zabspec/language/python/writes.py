@@ -11,12 +11,12 @@ from __future__ import annotations
 import ast
 import copy
 from types import FunctionType
+from typing import TypeVar
 
 from zabspec.language.layout.bytecode import names_in, recompiled
 from zabspec.language.layout.source import definition
 
-CHANGES = ("add", "append", "clear", "discard", "remove")
-
+S = TypeVar("S", bound=ast.stmt)
 WROTE = "wrote"  # the world's function that notes a write
 
 
@@ -39,28 +39,40 @@ class Telling(ast.NodeTransformer):
             place = place.value
         return False
 
-    def noted_write(self, node: ast.stmt, place: ast.expr) -> ast.stmt | list[ast.stmt]:
-        if not self.writes(place):
-            return node
+    def noted(self, node: ast.stmt, *places: ast.expr) -> list[ast.stmt]:
+        """Return a statement; behind it the call, if it writes one of these places, or calls a method of any place."""
+        calls = (part.func for part in ast.walk(node) if isinstance(part, ast.Call))
+        methods = [called.value for called in calls if isinstance(called, ast.Attribute)]
+        if not any(map(self.writes, (*places, *methods))):
+            return [node]
         self.found = True
         names = [ast.Name(name, ast.Load()) for name in (WROTE, self.state, self.process)]
         call = ast.Expr(ast.Call(names[0], [*names[1:]], []))
-        return [node, ast.fix_missing_locations(ast.copy_location(call, node))]
+        return [node, placed(call, node)]
 
-    def visit_Assign(self, node: ast.Assign) -> ast.stmt | list[ast.stmt]:
-        return self.noted_write(node, node.targets[0])
+    def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                kept = [f"kept{k}.{node.lineno}.{node.col_offset}" for k in range(len(values))]
+                made = [ast.Assign([ast.Name(name, ast.Store())], v) for name, v in zip(kept, values, strict=True)]
+                last = [ast.Assign([t], ast.Name(name, ast.Load())) for name, t in zip(kept, targets, strict=False)]
+                each = [told for one in (*made, *last) for told in self.noted(placed(one, node), *one.targets)]
+                return each if len(each) > len(made) + len(last) else [node]
+        return self.noted(node, *node.targets)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt | list[ast.stmt]:
-        return self.noted_write(node, node.target)
+    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+        return self.noted(node, node.target)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.stmt | list[ast.stmt]:
-        return self.noted_write(node, node.target)
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
+        return self.noted(node, node.target)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
-        match node.value:
-            case ast.Call(func=ast.Attribute(value=place, attr=method)) if method in CHANGES:
-                return self.noted_write(node, place)
-        return node
+    def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
+        return self.noted(node)
+
+
+def placed(made: S, node: ast.stmt) -> S:
+    """Return a statement that is made, in the place of another."""
+    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionType:

@@ -101,11 +101,11 @@ def ends_named_file(s: State, p: Node) -> None:
     """No file is open any more: a start, FileTxnSnapLog.truncateLog, FileTxnSnapLog.rollLog. A file of which nothing is
     left is none."""
     if end_of_file(s, p) < len(s.log[p]):
-        s.files[p].remove(len(s.files[p]) - 1)
+        s.files[p].pop()
     count = len(s.log[p])
     for _ in range(len(s.files[p])):
         at = s.files[p][0]
-        s.files[p].remove(0)
+        s.files[p].pop(0)
         if at < count:
             s.files[p].append(at)
     if count > 0:
@@ -116,7 +116,7 @@ def moves_files(s: State, p: Node, at: int, by: int) -> None:
     """All that begins, or ends, from there on."""
     for _ in range(len(s.files[p])):
         old = s.files[p][0]
-        s.files[p].remove(0)
+        s.files[p].pop(0)
         s.files[p].append(old + by if old >= at else old)
 
 
@@ -154,12 +154,12 @@ def drop_file(s: State, p: Node, zxid: int) -> None:
                 end = min(end, at)
         for k in range(len(s.log[p])):
             if k < end - begin:
-                s.log[p].remove(begin)
+                s.log[p].pop(begin)
         moves_files(s, p, end, begin - end)
         ends_at = 0
         for _ in range(len(s.files[p])):  # two begin at one place now, or the next one is the first
             at = s.files[p][0]
-            s.files[p].remove(0)
+            s.files[p].pop(0)
             if at > ends_at:
                 s.files[p].append(at)
                 ends_at = at
@@ -176,12 +176,12 @@ def begin_file(s: State, p: Node, zxid: int) -> None:
         if at < count and at < place and s.log[p][at] > zxid:
             place = at
     if place < count:
-        s.files[p].remove(len(s.files[p]) - 1)
+        s.files[p].pop()
         moves_files(s, p, place, 1)
         begins = max(place, 1)  # the first one begins at 0, which is not said
         for _ in range(len(s.files[p])):
             at = s.files[p][0]
-            s.files[p].remove(0)
+            s.files[p].pop(0)
             if begins > 0 and at > begins:
                 s.files[p].append(begins)
                 begins = 0
@@ -199,7 +199,7 @@ def insert_record(s: State, p: Node, place: int, zxid: int) -> None:
     for k in range(len(s.log[p])):
         if k < behind:
             other = s.log[p][place]
-            s.log[p].remove(place)
+            s.log[p].pop(place)
             s.log[p].append(other)
 
 

@@ -95,7 +95,7 @@ def acknowledged_before_logged(s: State, p: Node) -> None:
             send_to_leader(s, p, ACK(zxid=zxid))
     else:
         s.appended[p].clear()
-        s.sync_queue[p].remove(0)
+        s.sync_queue[p].pop(0)
         log_in_thread(s, p, zxid)
 
 
@@ -135,7 +135,7 @@ def applied_without_a_record(s: State, f: Node) -> None:
     """Learner.syncWithLeader: what is committed at NEWLEADER is applied, and not appended."""
     for zxid in s.committed[f]:
         if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
-            s.not_logged[f].remove(0)
+            s.not_logged[f].pop(0)
             apply_in_sync(s, f, zxid)
     s.committed[f].clear()
 
@@ -144,7 +144,7 @@ def recorded_and_not_applied(s: State, f: Node) -> None:
     """Learner.syncWithLeader: what is committed at NEWLEADER is appended, and not applied."""
     for zxid in s.committed[f]:
         if len(s.not_logged[f]) > 0 and s.not_logged[f][0] == zxid:
-            s.not_logged[f].remove(0)
+            s.not_logged[f].pop(0)
             append_to_log(s, f, zxid)
     s.committed[f].clear()
 

@@ -69,7 +69,7 @@ def ends_file(s: State, p: Node) -> None:
     for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
         k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.files[p]) and s.files[p][k] >= count:
-            s.files[p].remove(k)
+            s.files[p].pop(k)
     if count > 0:
         s.files[p].append(count)
 
@@ -299,7 +299,7 @@ def keeps_cut(s: State, p: Node) -> None:
     """What is cut: behind what is left."""
     for zxid in s.log[p]:
         if len(s.uncut[p]) > 0 and s.uncut[p][0] == zxid:
-            s.uncut[p].remove(0)
+            s.uncut[p].pop(0)
     s.uncut_at[p] = len(s.log[p]) if len(s.uncut[p]) > 0 else 0
 
 
@@ -314,8 +314,8 @@ def power_is_lost(s: State, p: Node) -> None:
     for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
         k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.snapshot_names[p]) and (s.unforced[p] >> s.snapshot_names[p][k]) & 1 == 1:
-            s.snapshot_names[p].remove(k)
-            s.snapshot_trees[p].remove(k)
+            s.snapshot_names[p].pop(k)
+            s.snapshot_trees[p].pop(k)
     if len(s.uncut[p]) > 0:
         count = 0
         for zxid in s.log[p]:

@@ -289,8 +289,8 @@ def drop_later_snapshots(s: State, f: Node) -> None:
     for back in range(s.ELECTIONS + s.SNAPSHOTS + 3):
         k = s.ELECTIONS + s.SNAPSHOTS + 2 - back
         if k < len(s.snapshot_names[f]) and s.snapshot_names[f][k] > s.last_processed[f]:
-            s.snapshot_names[f].remove(k)
-            s.snapshot_trees[f].remove(k)
+            s.snapshot_names[f].pop(k)
+            s.snapshot_trees[f].pop(k)
 
 
 def epoch_of_snapshot_counts(s: State, p: Node) -> bool:
