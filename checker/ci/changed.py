@@ -52,11 +52,9 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
     if any(is_below(path, package_folders()) for path in changed):
         return matrix.checks
     known = followed(top)
-    changed |= {Path(os.path.realpath(p)) for p in (matrix.path, matrix.baseline) if p is not None} - known
-    if matrix.baseline is not None and Path(os.path.realpath(matrix.baseline)) in changed:
-        return matrix.checks
     before = {check.name: check for check in matrix.checks}
-    if Path(os.path.realpath(matrix.path)) in changed:
+    own = Path(os.path.realpath(matrix.path))
+    if own in changed or own not in known:
         before = earlier(matrix, top, commit)
     return tuple(c for c in matrix.checks if not same(c, before.get(c.name)) or rests_on(c, changed, known))
 

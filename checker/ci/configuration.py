@@ -1,4 +1,4 @@
-"""Read the configuration of `zabcheck check`: named checks, their expected results, and known differences.
+"""Read the configuration of `zabcheck check`: named checks, and their expected results.
 
 A matrix is `zabcheck.toml`, or the table `tool.zabcheck` of a `pyproject.toml`. `keys.py` has its keys; the values of
 an option are checked by the request that the check makes.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,10 +19,8 @@ from checker.ci.keys import (
     KINDS,
     NOT_REACHED,
     VIOLATED,
-    Baseline,
     CheckKeys,
     Expectation,
-    Known,
     matrix_type,
     options_of,
 )
@@ -32,7 +30,7 @@ from checker.requests.explore import Explore
 from zabspec.configuration import Parameters
 from zabspec.files import read_bytes
 from zabspec.quorums import MAJORITY
-from zabspec.typed import Typed, WrongValue, near, read
+from zabspec.typed import Typed, WrongValue, read
 
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 SIMULATE = "simulate"
@@ -86,14 +84,10 @@ class Matrix:
     Attributes:
         path: the file.
         checks: in the file's order.
-        known: the known differences of its baseline.
-        baseline: the file of the baseline, or None.
     """
 
     path: Path
     checks: tuple[Check, ...]
-    known: tuple[Known, ...] = ()
-    baseline: Path | None = None
 
 
 def matrix_file(given: Path) -> Path:
@@ -114,7 +108,7 @@ def matrix_file(given: Path) -> Path:
 
 
 def read_matrix(path: Path) -> Matrix:
-    """Read a matrix, with its baseline.
+    """Read a matrix.
 
     Raises:
         MatrixError: it cannot be read, or is not a matrix.
@@ -144,10 +138,7 @@ def matrix_of(table: Mapping[str, Any], path: Path, text: str | None = None) -> 
     for name in names:
         if names.count(name) > 1:
             raise MatrixError(f"{path}: two checks are called {name}")
-    if not found.baseline:
-        return Matrix(path, checks)
-    baseline = path.parent / found.baseline
-    return Matrix(path, checks, known_of(baseline, checks), baseline)
+    return Matrix(path, checks)
 
 
 def table_of(path: Path) -> dict[str, Any]:
@@ -297,27 +288,3 @@ def contradiction(expect: Expectation, values: Mapping[str, Any]) -> str:
     if verdict == NOT_REACHED and expect.premises:
         return f"the verdict {verdict!r} contradicts the premises to be reached"
     return ""
-
-
-# --- the baseline ----------------------------------------------------------------------------------
-
-
-def known_of(path: Path, checks: Iterable[Check]) -> tuple[Known, ...]:
-    """Read the known differences of a baseline.
-
-    Raises:
-        MatrixError: it cannot be read, or is not a baseline of these checks.
-    """
-    names = [check.name for check in checks]
-    out: list[Known] = []
-    for known in typed(table_of(path), Baseline, path).known:
-        if known.check not in names:
-            raise MatrixError(f"{path}: there is no check {known.check!r}{near(known.check, names)}")
-        if known.what == "violated" and not known.name:
-            raise MatrixError(f"{path}: known {known.check}: 'property' is missing: which one is violated?")
-        if not known.reason.strip():
-            raise MatrixError(f"{path}: known {known.check}: the reason is empty")
-        if any((k.check, k.what, k.name, k.depth) == (known.check, known.what, known.name, known.depth) for k in out):
-            raise MatrixError(f"{path}: known {known.check}: {known.name or known.what} is listed twice")
-        out.append(known)
-    return tuple(out)

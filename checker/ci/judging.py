@@ -1,19 +1,17 @@
-"""Compare results with what was expected, and the differences with the baseline."""
+"""Compare results with what was expected."""
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checker.ci.configuration import Check
-from checker.ci.keys import HOLDS, NOT_REACHED, Expectation, Known
+from checker.ci.keys import HOLDS, NOT_REACHED, Expectation
 from checker.report.result import CheckFindings, Counterexample, some
 
 # The statuses of a check.
-AS_EXPECTED, KNOWN, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "known", "DIFFERS", "no verdict", "not run"
+AS_EXPECTED, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "DIFFERS", "no verdict", "not run"
 # The kinds of differences.
-YEAR = datetime.timedelta(days=366)
 NEW, VANISHED, PREMISE_LOST, CHANGED = "violated", "vanished", "premise lost", "changed"
 
 
@@ -26,14 +24,12 @@ class Difference:
         says: a sentence that describes it.
         name: the property; empty if it is not about one.
         depth: of the violation; None if it is not a violation.
-        known: why it is accepted, and until when; empty if it is not accepted.
     """
 
     what: str
     says: str
     name: str = ""
     depth: int | None = None
-    known: str = ""
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,8 @@ class CheckOutcome:
 
     Attributes:
         check: the check.
-        status: `as expected`, `known`, `DIFFERS`, `no verdict` or `not run`.
-        differences: all differences, known ones included.
+        status: `as expected`, `DIFFERS`, `no verdict` or `not run`.
+        differences: what is not as expected.
         reasons: why there is no verdict, or why it was not run, a sentence each.
         found: the result; None if it was not run, or there is none.
     """
@@ -54,72 +50,18 @@ class CheckOutcome:
     reasons: Sequence[str] = ()
     found: CheckFindings | None = None
 
-    @property
-    def new(self) -> list[Difference]:
-        """The differences that are not accepted by the baseline."""
-        return [d for d in self.differences if not d.known]
-
 
 def left_out(check: Check, why: str) -> CheckOutcome:
     """Return the outcome of a check that was skipped."""
     return CheckOutcome(check, NOT_RUN, reasons=[why])
 
 
-def outcome_of(check: Check, found: CheckFindings, baseline: Sequence[Known], today: datetime.date) -> CheckOutcome:
-    """Return the outcome of a check from its result.
-
-    Args:
-        baseline: of all checks.
-        today: the day for which the baseline is read.
-    """
-    settled = not found.unsettled
+def outcome_of(check: Check, found: CheckFindings) -> CheckOutcome:
+    """Return the outcome of a check from its result."""
     differences = list(all_differences(found, check.expect))
-    unmet = list(undecided(found, check.expect)) if settled else []
-    mine = [k for k in baseline if k.check == check.name]
-    judged, used = [], set()
-    for d in differences:
-        k = next((k for k in mine if matches(k, d)), None)
-        if k is None:
-            judged.append(d)
-            continue
-        used.add(k)
-        if k.until < today:
-            over = f"{d.says}; it was allowed until {k.until}, which has passed ({k.reason})"
-            judged.append(Difference(d.what, over, d.name, d.depth))
-        else:
-            judged.append(Difference(d.what, d.says, d.name, d.depth, f"until {k.until}: {k.reason}"))
-    reasons = [*found.unsettled, *unmet]
-    if not reasons:
-        judged += [gone(k) for k in mine if k not in used]
-    if any(not d.known for d in judged):
-        status = DIFFERS
-    elif reasons:
-        status = UNDECIDED
-    else:
-        status = KNOWN if judged else AS_EXPECTED
-    return CheckOutcome(check, status, judged, reasons, found)
-
-
-def far_ahead(baseline: Sequence[Known], today: datetime.date) -> list[str]:
-    """Return a warning for each difference that the baseline accepts for more than a year."""
-    return [
-        f"the baseline allows {k.name or k.what} of {k.check} until {k.until}, more than a year from now"
-        for k in baseline
-        if k.until > today + YEAR
-    ]
-
-
-def matches(known: Known, d: Difference) -> bool:
-    return (known.what, known.name) == (d.what, d.name) and known.depth in (None, d.depth)
-
-
-def gone(known: Known) -> Difference:
-    """Return the difference for an entry of the baseline that did not occur."""
-    what = f"{known.name} {known.what}" if known.name else known.what
-    at = "" if known.depth is None else f" at depth {known.depth}"
-    return Difference(
-        VANISHED, f"the baseline has {what}{at}, which no longer occurs: remove it from the baseline", known.name
-    )
+    reasons = [*found.unsettled] or [*undecided(found, check.expect)]
+    status = DIFFERS if differences else UNDECIDED if reasons else AS_EXPECTED
+    return CheckOutcome(check, status, differences, reasons, found)
 
 
 # --- what differs ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The files of checks as types: `zabcheck.toml` and its baseline.
+"""The file of checks as types: `zabcheck.toml`.
 
 The options of a check are those of its request, whose declaration has them. `python -m checker.ci.keys` prints the JSON
 schema, for editors.
@@ -6,7 +6,6 @@ schema, for editors.
 
 from __future__ import annotations
 
-import datetime
 import json
 import sys
 from collections.abc import Mapping
@@ -114,41 +113,9 @@ class MatrixFile(Typed, frozen=True, kw_only=True):
 
     Attributes:
         check: the checks.
-        baseline: the file of known violations, relative to the folder of this file.
     """
 
     check: list[CheckKeys]
-    baseline: Text = ""
-
-
-class Known(Typed, frozen=True, kw_only=True):
-    """A known difference, which is accepted until a day.
-
-    Attributes:
-        check: the check's name.
-        what: the kind of difference.
-        name: the property; missing if it is not about one.
-        depth: the length of its shortest run; missing for any.
-        reason: why it is accepted.
-        until: the last day on which it is accepted.
-    """
-
-    check: Text
-    what: Literal["violated", "vanished", "premise lost", "changed"] = "violated"
-    name: Text = field(name="property", default="")
-    depth: Natural | None = None
-    reason: Reason
-    until: Annotated[datetime.date, Meta(description="a date, such as 2026-12-31, without quotes")]
-
-
-class Baseline(Typed, frozen=True):
-    """The known differences.
-
-    Attributes:
-        known: each.
-    """
-
-    known: list[Known] = field(default_factory=list)
 
 
 def options_of(kind: type[Request]) -> dict[str, Field]:

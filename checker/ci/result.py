@@ -13,7 +13,6 @@ from checker.ci.judging import (
     AS_EXPECTED,
     DIFFERS,
     HEAD,
-    KNOWN,
     NEW,
     NOT_RUN,
     PREMISE_LOST,
@@ -56,7 +55,7 @@ HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
 # The rules of findings other than violations; each property is a rule of its own.
 RULES = {
-    "vanished": "An expected, or known, violation no longer occurs.",
+    "vanished": "An expected violation no longer occurs.",
     "premise lost": "A premise that had to be reached is not reached: the property is no longer checked non-vacuously.",
     "changed": "The result is not the expected one: another depth, another number of states.",
     "no verdict": "Less was checked than was requested.",
@@ -65,8 +64,7 @@ HELP_OF_PROPERTIES = (
     "The result is located at the rule that the variant or the change touches, or at the handler of the last step; "
     "its related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck "
     "export` "
-    "shows it, `zabcheck replay` plays it in the simulator. If the violation is known, add it to the baseline, with "
-    "a date."
+    "shows it, `zabcheck replay` plays it in the simulator."
 )
 HELP_OF_CHECKS = (
     "The result is located at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the "
@@ -83,7 +81,6 @@ class Checked(Answered):
         outcomes: in the file's order.
         what: the noun for its checks.
         changed: by real path of a file, the lines that changed according to `--changed-since`.
-        warnings: further messages, a sentence each.
         request: the request; it says which runs are saved where.
         unsaved: what could not be saved.
     """
@@ -92,7 +89,6 @@ class Checked(Answered):
     outcomes: Sequence[CheckOutcome]
     what: str = "check"
     changed: Mapping[str, Collection[int]] = field(default_factory=dict)
-    warnings: Sequence[str] = ()
     request: OutcomesRequest | None = None
     unsaved: Sequence[str] = ()
 
@@ -121,9 +117,7 @@ class Checked(Answered):
             if found := self.of(status):
                 parts.append(f"{status}: {len(found)} of {self.counted(run)} ({some([o.check.name for o in found])})")
         if not parts:
-            parts.append(f"as expected: {len(self.of(AS_EXPECTED, KNOWN))} of {self.counted(run)}")
-        if known := self.of(KNOWN):
-            parts.append(f"{len(known)} known to differ ({some([o.check.name for o in known])})")
+            parts.append(f"as expected: {len(self.of(AS_EXPECTED))} of {self.counted(run)}")
         if left := self.of(NOT_RUN):
             parts.append(f"{len(left)} not run")
         if worth := sum(o.check.points for o in self.outcomes):
@@ -207,24 +201,19 @@ class Checked(Answered):
 
     def runs_of(self, o: CheckOutcome) -> list[tuple[str, Trace]]:
         """Return the counterexamples of a check to new violations."""
-        return traces_of(o, [d.name for d in o.new if d.depth is not None])
+        return traces_of(o, [d.name for d in o.differences if d.depth is not None])
 
     def parts(self) -> Sequence[Part]:
-        warned = "\n".join(folded(f"warning: {w}", others="  ") for w in self.warnings)
-        return [
-            folded(self.sentence, others="  "),
-            Table(self.rows(), HEAD),
-            *self.folded_notes(),
-            *([warned] if warned else []),
-        ]
+        return [folded(self.sentence, others="  "), Table(self.rows(), HEAD), *self.folded_notes()]
 
     # --- for test reports and code hosts -------------------------------------------------------------
 
     def said(self) -> Iterator[Verdict]:
         """Yield a verdict for each check: a failure if something differs, an error if there is no verdict."""
         for o in self.outcomes:
-            says = "; ".join([*(d.says for d in o.new), *o.reasons])
-            runs = "\n\n".join(c.text for c in (counterexample(o, d) for d in o.new) if c is not None and c.text)
+            says = "; ".join([*(d.says for d in o.differences), *o.reasons])
+            shown = (counterexample(o, d) for d in o.differences)
+            runs = "\n\n".join(c.text for c in shown if c is not None and c.text)
             seconds = o.found.seconds if o.found is not None else 0.0
             yield Verdict(
                 o.check.name, o.status, None, says, None, runs, o.check.expect.stated, statement_of(o.check),
@@ -243,10 +232,6 @@ class Checked(Answered):
     @property
     def root(self) -> Path:
         return top_of(self.path)
-
-    @property
-    def notices(self) -> Sequence[tuple[str, str]]:
-        return [("baseline", says) for says in self.warnings]
 
     @property
     def unanswered(self) -> Sequence[str]:
@@ -278,7 +263,7 @@ class Checked(Answered):
             further = {"check": name, "expected": o.check.expect.stated}
             beside = [replace(here, says="the check")] if place != here else []
             rule, same = d.name if d.what == NEW else d.what, f"{name}/{d.what}/{d.name}"
-            yield ReportFinding(rule, "error", says, [place], way, same, d.known, further, beside, name, d.what)
+            yield ReportFinding(rule, "error", says, [place], way, same, further, beside, name, d.what)
         if o.status == UNDECIDED:
             says = "; ".join(o.reasons)
             yield ReportFinding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
@@ -303,7 +288,6 @@ class Checked(Answered):
             "file": str(self.path),
             "exit_code": self.exit_code,
             "sentence": self.sentence,
-            "warnings": list(self.warnings),
             "checks": [json_of(o) for o in self.outcomes],
         }
 
@@ -328,21 +312,21 @@ def row(o: CheckOutcome) -> tuple[str, ...]:
 
 def notes_of(o: CheckOutcome) -> list[str]:
     name, out = o.check.name, []
-    lost = [d for d in o.new if d.what == PREMISE_LOST and d.name]
+    lost = [d for d in o.differences if d.what == PREMISE_LOST and d.name]
     if len(lost) > 1:
         premises = some([d.name for d in lost])
         out.append(f"{name}: the premises of {premises} are not reached, and were expected to be")
     for d in o.differences:
         if len(lost) > 1 and d in lost:
             continue
-        out.append(f"{name}: {d.says}" + (f" (let pass {d.known})" if d.known else ""))
+        out.append(f"{name}: {d.says}")
         shown = o.found.counterexamples.get(d.name) if o.found is not None else None
-        if shown is not None and shown.why and not d.known:
+        if shown is not None and shown.why:
             out.append(f"  {shown.why}")
     out += [f"{name}: {reason}" for reason in o.reasons if o.status != NOT_RUN]
     if o.found is not None and o.found.promised:
         out.append(f"{name}: {o.found.promised}")
-    if o.new and o.found is not None:
+    if o.differences and o.found is not None:
         out += [f"  expected by: {o.check.expect.stated}"]
     return out
 

@@ -6,7 +6,6 @@ their properties. Compiled code is kept for the next check of the same configura
 
 from __future__ import annotations
 
-import datetime
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from checker.ci.configuration import OF_A_RUN, REPLAY, Check, Matrix, MatrixError
 from checker.ci.judging import UNDECIDED, CheckOutcome, outcome_of
-from checker.ci.keys import Known
 from checker.ending import cut_short
 from checker.errors import RequestError
 from checker.report.result import CheckFindings, Named
@@ -88,9 +86,6 @@ def asked_by(matrix: Matrix, checks: Iterable[Check]) -> list[ReadyCheck]:
             raise MatrixError(f"{matrix.path}: check {check.name}: {problem}") from None
         for name in (*check.expect.violated, *(check.expect.required or ())):
             refuse_unjudged(name, asked, f"{matrix.path}: check {check.name}")
-        for known in matrix.known:
-            if known.check == check.name and known.name:
-                refuse_unjudged(known.name, asked, f"{matrix.baseline}: known {check.name}")
         out.append(asked)
     return out
 
@@ -141,13 +136,10 @@ def refuse_unjudged(name: str, asked: ReadyCheck, where: str) -> None:
 # --- asking ----------------------------------------------------------------------------------------
 
 
-def outcomes(
-    asked: Sequence[ReadyCheck], baseline: Sequence[Known], today: datetime.date, watch: Watch | None = None
-) -> list[CheckOutcome]:
+def outcomes(asked: Sequence[ReadyCheck], watch: Watch) -> list[CheckOutcome]:
     """Run checks and return the outcome of each, in their order. After Ctrl-C the rest is not run.
 
     Args:
-        today: the day for which the baseline is read.
         watch: called with each check before it begins.
 
     Raises:
@@ -162,14 +154,13 @@ def outcomes(
         if ended:
             out |= {a.check.name: CheckOutcome(a.check, UNDECIDED, reasons=[INTERRUPTED]) for a in group}
             continue
-        if watch is not None:
-            watch(group[0].check)
+        watch(group[0].check)
         try:
             begun = time.process_time()
             pairs = list(answers(group, shared))
             each = (time.process_time() - begun) / len(pairs)
             for a, found in pairs:
-                out[a.check.name] = outcome_of(a.check, replace(found, cpu_seconds=each), baseline, today)
+                out[a.check.name] = outcome_of(a.check, replace(found, cpu_seconds=each))
                 ended = ended or INTERRUPTED in found.unsettled
         except KeyboardInterrupt:
             ended = True

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 
 from checker.ci.changed import touched
 from checker.ci.configuration import Check, Matrix, MatrixError
-from checker.ci.judging import far_ahead, left_out
+from checker.ci.judging import left_out
 from checker.ci.result import Checked
 from checker.ci.running import asked_by, outcomes
 from checker.report.progress import StatusLine
@@ -31,7 +30,7 @@ def chosen(matrix: Matrix, only: Sequence[str], revision: str | None) -> dict[st
     return out
 
 
-def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: str = "check") -> Checked:
+def result_of(matrix: Matrix, left: dict[str, str], what: str = "check") -> Checked:
     """Run the checks that are not skipped.
 
     Raises:
@@ -48,6 +47,6 @@ def result_of(matrix: Matrix, left: dict[str, str], today: datetime.date, what: 
             elif line.due_seldom():
                 line.say(said)
 
-        found = {o.check.name: o for o in outcomes(asked, matrix.known, today, watch)}
+        found = {o.check.name: o for o in outcomes(asked, watch)}
     whole = [found.get(c.name) or left_out(c, left[c.name]) for c in matrix.checks]
-    return Checked(matrix.path, whole, what, warnings=far_ahead(matrix.known, today))
+    return Checked(matrix.path, whole, what)

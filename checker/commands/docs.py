@@ -21,7 +21,7 @@ EXAMPLES = """\b
 Examples:
   zabcheck docs                     every page
   zabcheck docs ci                  one page
-  zabcheck docs ci#the-baseline     one section
+  zabcheck docs ci#what-it-writes   one section
   zabcheck docs resume killed       the sections that have these words
   zabcheck docs --keep-going        those about an option
 """

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from checker.ci.judging import AS_EXPECTED, DIFFERS, KNOWN, NOT_RUN, CheckOutcome, expected, found, statement_of
+from checker.ci.judging import AS_EXPECTED, DIFFERS, NOT_RUN, CheckOutcome, expected, found, statement_of
 from checker.plain_text import plain
 from traces.pages.shell import environment
 
-COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good", KNOWN: "good"}
+COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good"}
 
 
 def index_of(

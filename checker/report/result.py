@@ -194,12 +194,11 @@ class ReportFinding:
 
     Attributes:
         rule: the name of its rule.
-        level: `error`, `warning`, `note` or `none`.
+        level: `error`, `warning` or `note`.
         says: the sentence.
         places: where to correct it.
         steps: the places that lead there, in order; they are related, too.
         same: what is constant from run to run, so that a host recognises a finding; empty if rule and place suffice.
-        accepted: why it is known and accepted; empty if it is not.
         further: anything else, as JSON.
         related: places that belong to it, and need no correction.
         of: the check, or the place, that the sentence is about.
@@ -212,7 +211,6 @@ class ReportFinding:
     places: Sequence[ReportPlace] = ()
     steps: Sequence[ReportPlace] = ()
     same: str = ""
-    accepted: str = ""
     further: Mapping[str, Any] = field(default_factory=dict)
     related: Sequence[ReportPlace] = ()
     of: str = ""
@@ -359,11 +357,6 @@ class Result(ABC):
     @property
     def findings(self) -> Sequence[ReportFinding]:
         """Return what is wrong, in the order in which it is to be read."""
-        return ()
-
-    @property
-    def notices(self) -> Sequence[tuple[str, str]]:
-        """Return further messages, each with its subject."""
         return ()
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from checker.ci.judging import DIFFERS, HEAD, KNOWN, UNDECIDED, CheckOutcome, counterexample, statement_of
+from checker.ci.judging import DIFFERS, HEAD, UNDECIDED, CheckOutcome, counterexample, statement_of
 from checker.report.formats.github import cell, diagram
 
 LARGEST_SUMMARY = 900_000  # bytes: GitHub takes 1 MiB of a step
@@ -18,14 +18,14 @@ def summary(sentence: str, rows: Sequence[Sequence[str]], outcomes: Sequence[Che
     lines += ["|" + "---|" * len(HEAD)]
     lines += [f"| {' | '.join(cell(c) for c in row)} |" for row in rows]
     out = "\n".join(lines) + "\n"
-    for o in (o for o in outcomes if o.status in (DIFFERS, UNDECIDED, KNOWN)):
+    for o in (o for o in outcomes if o.status in (DIFFERS, UNDECIDED)):
         parts = [f"\n### {cell(o.check.name)}: {o.status}\n\n{cell(statement_of(o.check))}\n"]
         for d in o.differences:
             c = counterexample(o, d)
-            parts.append(f"\n- {cell(d.says)}" + (f" (let pass {cell(d.known)})" if d.known else "") + "\n")
+            parts.append(f"\n- {cell(d.says)}\n")
             if c is not None and c.why:
                 parts.append(f"\n{cell(c.why)}\n")
-            if c is not None and c.trace is not None and not d.known:
+            if c is not None and c.trace is not None:
                 parts.append(f"\n{diagram(to_mermaid(c.trace))}")
         parts += [f"\n- {cell(reason)}\n" for reason in o.reasons]
         out += "".join(parts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -51,7 +50,7 @@ class CheckRequest(OutcomesRequest):
         matrix = read_matrix(matrix_file(Path(self.file or "")))
         left = chosen(matrix, names_in(self.only), self.changed_since)
         since = changed_lines(matrix, self.changed_since) if self.changed_since is not None else {}
-        found = result_of(matrix, left, datetime.datetime.now(datetime.UTC).date())
+        found = result_of(matrix, left)
         return replace(found, changed=since, request=self).save()
 
 

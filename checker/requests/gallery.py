@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -45,7 +44,7 @@ class GalleryRequest(OutcomesRequest):
         self.check_folders()
         there = gallery()
         left = there.named(names_in(self.names), self.source, self.heavy)
-        found = result_of(there.matrix, left, datetime.datetime.now(datetime.UTC).date(), "entry")
+        found = result_of(there.matrix, left, "entry")
         return GalleryResult(found.path, found.outcomes, found.what, request=self).save()
 
 

@@ -48,11 +48,11 @@ def on_terminal(folder: Path, *words: str, reads: bool = True, **given: str) -> 
 
 
 def test_a_page_is_rendered_on_a_terminal_alone(tmp_path: Path) -> None:
-    command = ("-m", "zabcheck", "docs", "ci#the-baseline")
+    command = ("-m", "zabcheck", "docs", "ci#what-it-writes")
     shown = on_terminal(tmp_path, *command)
     assert "\x1b[" in shown
     assert "###" not in shown
-    assert on_terminal(tmp_path, *command, NO_COLOR="1").startswith("### The baseline\n")
+    assert on_terminal(tmp_path, *command, NO_COLOR="1").startswith("### What it writes\n")
 
 
 @pytest.mark.slow(seconds=1)

@@ -15,7 +15,6 @@ from checker.cli import main
 from checker.commands.init import START
 
 MATRIX = """
-baseline = "known.toml"
 [defaults]
 nodes = 2
 [[check]]
@@ -46,7 +45,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     assert text.count(future) == 1
     (tmp_path / "sub/other.py").write_text(text.replace(future, f"{future}\nfrom beside import MANY\n\nASKED = MANY\n"))
     (tmp_path / "zabcheck.toml").write_text(MATRIX)
-    (tmp_path / "known.toml").write_text("")
     (tmp_path / "README").write_text("x")
     (tmp_path / "sub/requirements-dev.txt").write_text("zabcheck==0.1\n")
     git("init", "-q", "-b", "main")
@@ -75,7 +73,6 @@ ALL = ["mine", "other", "zab"]
         ("sub/other.py", "# more\n", ["other"]),
         ("sub/beside.py", "# more\n", ["other"]),
         ("sub/new file.py", "MANY = 2\n", []),
-        ("known.toml", "# more\n", ALL),
         ("sub/requirements-dev.txt", "# more\n", ALL),
         ("pyproject.toml", "# more\n", ALL),
         ("uv.lock", "# more\n", ALL),
@@ -213,7 +210,6 @@ def test_no_such_commit_and_no_repository_are_wrong_questions(
         assert "--changed-since needs git, which reports: " in result.stderr
     outside = tmp_path_factory.mktemp("outside")
     (outside / "zabcheck.toml").write_text(MATRIX)
-    (outside / "known.toml").write_text("")
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(outside.parent))
     result = CliRunner().invoke(main, ["check", str(outside / "zabcheck.toml"), "--changed-since", "HEAD"])
     assert result.exit_code == 2

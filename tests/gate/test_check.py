@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -56,10 +55,7 @@ def gate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tpc.py").write_text(f"{START.read_text()}\n# {tmp_path}\n")  # each text is read where it lies
 
-    def run(text: str | None, *words: str, baseline: str = "", head: str = "") -> Result:
-        if baseline:
-            head += 'baseline = "known.toml"\n'
-            Path("known.toml").write_text(baseline)
+    def run(text: str | None, *words: str, head: str = "") -> Result:
         if text is not None:
             Path("zabcheck.toml").write_text(f"{head}{DEFAULTS}\n{text}")
         result = CliRunner().invoke(main, ["check", *words])
@@ -99,7 +95,7 @@ def test_a_new_violation(gate: Gate) -> None:
     result, answer, suites, run = files_of(gate, one(HOLDS, HASTY))
     assert result.exit_code == 1
     assert answer["checks"][0]["differences"][0] | {"says": ""} == {
-        "what": "violated", "name": "agreement", "depth": 5, "says": "", "known": "",
+        "what": "violated", "name": "agreement", "depth": 5, "says": "",
     }  # fmt: skip
     failure = suites.find(".//failure")
     assert failure is not None
@@ -112,7 +108,6 @@ def test_a_new_violation(gate: Gate) -> None:
     assert place["artifactLocation"] == {"uri": "tpc.py", "uriBaseId": "%SRCROOT%"}
     assert line.startswith("def "), line
     assert len(found["codeFlows"][0]["threadFlows"][0]["locations"]) == 5
-    assert "suppressions" not in found
 
 
 def test_a_violation_that_vanished(gate: Gate) -> None:
@@ -163,33 +158,6 @@ def test_without_a_terminal_progress_is_a_line_now_and_then(gate: Gate, monkeypa
     result = gate(one(HOLDS, SLOW) + one(HOLDS, SLOW, HASTY, name="hasty"))
     said = [line for line in result.stderr.splitlines() if " of 2)" in line]
     assert said == ["zabcheck: tpc (1 of 2)", "zabcheck: hasty (2 of 2)"]
-
-
-# --- the baseline ------------------------------------------------------------------------------
-
-
-def known(until: str, *more: str, check: str = "tpc") -> str:
-    given = [f'check = "{check}"', 'reason = "#17"', f"until = {until}"]
-    return "\n".join(["[[known]]", *given, *(more or ['property = "agreement"']), ""])
-
-
-FAR = "9999-12-31"
-
-
-def test_what_is_known_is_let_pass_until_its_day_is_over(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    result, answer, suites, run = files_of(gate, one(HOLDS, HASTY), baseline=known(FAR))
-    assert result.exit_code == 0
-    assert answer["checks"][0]["status"] == "known"
-    assert "1 known to differ (tpc)" in answer["sentence"]
-    assert suites.find(".//failure") is None
-    assert run["results"][0]["suppressions"][0]["justification"] == f"until {FAR}: #17"
-    today = datetime.datetime.now(datetime.UTC).date()
-    assert gate(None, baseline=known(today.isoformat())).exit_code == 0, "the last day counts"
-    result, _, suites, run = files_of(gate, one(HOLDS, HASTY), baseline=known("2020-02-29"))
-    assert result.exit_code == 1
-    assert "it was allowed until 2020-02-29, which has passed (#17)" in result.stdout
-    assert suites.find(".//failure") is not None
-    assert "suppressions" not in run["results"][0]
 
 
 # --- what is shared ----------------------------------------------------------------------------

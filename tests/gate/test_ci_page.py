@@ -56,7 +56,7 @@ def commands(scripts: Iterator[str]) -> Iterator[list[str]]:
 
 
 def test_the_page_has_the_files_and_workflows_it_speaks_of() -> None:
-    assert set(FILES) == {"zabcheck.toml", "zabcheck.baseline.toml"}
+    assert set(FILES) == {"zabcheck.toml"}
     assert set(WORKFLOWS) == {"github", "gitlab", "pre-commit"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import json
 import subprocess
 from pathlib import Path
@@ -19,7 +18,7 @@ from checker.report.result import ReportFinding, ReportPlace, Rule
 from checker.report.sources import from_top, top_of
 from tests.report.sarif_schema import validator
 
-CHECK = """baseline = "known.toml"
+CHECK = """
 [[check]]
 name = "mine"
 protocol = "{protocol}"
@@ -38,7 +37,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "top" / "deep er"
     folder.mkdir(parents=True)
     (folder / "tpc.py").write_text(START.read_text())
-    (folder / "known.toml").write_text("")
     monkeypatch.chdir(folder)
     return folder
 
@@ -155,19 +153,3 @@ def test_the_top_of_the_sources(tmp_path: Path) -> None:
     document = json.loads(sarif([finding], [Rule("r", "s")], tmp_path / "repo", 1))
     place = document["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
     assert place["uri"] == "a/b/x.py"
-
-
-@pytest.mark.parametrize(("days", "warned"), [(1, False), (365, False), (366, False), (367, True), (4000, True)])
-def test_what_is_let_pass_for_more_than_a_year_is_warned_about(here: Path, days: int, warned: bool) -> None:
-    until = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=days)
-    Path("known.toml").write_text(
-        f'[[known]]\ncheck = "mine"\nproperty = "agreement"\nreason = "later"\nuntil = {until.isoformat()}\n'
-    )
-    file = matrix(here)
-    code, _, lines = checked(file)
-    assert code == 0, "a warning changes no exit code"
-    assert any(line.startswith("::warning title=baseline::") for line in lines) is warned
-    result = CliRunner().invoke(main, ["check", str(file), "--json"])
-    said = json.loads(result.stdout)
-    assert bool(said["warnings"]) is warned
-    assert ("warning: the baseline" in CliRunner().invoke(main, ["check", str(file)]).stdout) is warned

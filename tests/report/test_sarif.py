@@ -60,12 +60,6 @@ def test_a_finding_in_a_file_of_bytes_says_its_offset() -> None:
     assert where["region"] == {"byteOffset": 0, "byteLength": 40}
 
 
-def test_what_is_let_pass_is_suppressed_with_its_reason() -> None:
-    result = written(ReportFinding("gap", "error", "1", accepted="until 2030-01-01: it is known"), code=0)["results"][0]
-    assert result["suppressions"][0]["justification"] == "until 2030-01-01: it is known"
-    assert "suppressions" not in written(ReportFinding("gap", "error", "1"))["results"][0]
-
-
 def test_a_run_without_an_answer_is_no_success() -> None:
     invocation = written(code=3, trouble=("out of time",))["invocations"][0]
     assert invocation["executionSuccessful"] is False
@@ -76,11 +70,10 @@ def test_a_run_without_an_answer_is_no_success() -> None:
 
 def test_a_message_means_nothing_but_itself() -> None:
     run = written(
-        ReportFinding("gap", "note", "{0} of {p0, p1}"), ReportFinding("gap", "none", "see [here](file:///x)")
+        ReportFinding("gap", "note", "{0} of {p0, p1}"), ReportFinding("gap", "note", "see [here](file:///x)")
     )
     assert run["results"][0]["message"]["text"] == "{{0}} of {{p0, p1}}"
     assert run["results"][1]["message"]["text"] == r"see \[here\](file:///x)"
-    assert run["results"][1]["kind"] == "informational"
 
 
 def test_there_is_no_finding_without_a_rule() -> None:
@@ -97,8 +90,8 @@ PLACES = st.builds(
     st.integers(0, 9), st.none() | st.integers(0, 1 << 40), st.integers(0, 9), TEXT, TEXT,
 )  # fmt: skip
 FINDINGS = st.builds(
-    ReportFinding, st.sampled_from(["agreement", "gap"]), st.sampled_from(["error", "warning", "note", "none"]), TEXT,
-    st.lists(PLACES, max_size=2), st.lists(PLACES, max_size=2), TEXT, TEXT,
+    ReportFinding, st.sampled_from(["agreement", "gap"]), st.sampled_from(["error", "warning", "note"]), TEXT,
+    st.lists(PLACES, max_size=2), st.lists(PLACES, max_size=2), TEXT,
 )  # fmt: skip
 
 

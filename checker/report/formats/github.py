@@ -17,14 +17,13 @@ IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
 
 
 def annotation_lines(result: Result) -> list[str]:
-    """Return a line for each finding, a notice for an accepted one, and one for each warning."""
+    """Return a line for each finding."""
     out = []
     for f in result.findings:
-        level = "notice" if f.accepted or f.level in ("note", "none") else f.level
-        says = f"{f.says} (Let pass {f.accepted}.)" if f.accepted else f.says
+        level = "notice" if f.level == "note" else f.level
         where = nearest([*f.places, *f.steps[::-1], *f.related], result.root)
-        out.append(annotation(level, f"{f.of}: {f.what or f.rule}", says, where, result.root))
-    return out + [annotation("warning", title, says) for title, says in result.notices]
+        out.append(annotation(level, f"{f.of}: {f.what or f.rule}", f.says, where, result.root))
+    return out
 
 
 def nearest(where: Sequence[ReportPlace], root: Path) -> ReportPlace | None:

@@ -20,7 +20,7 @@ from checker.report.sources import from_top
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 ROOT = "%SRCROOT%"  # the name that code hosts use for the top of the repository
-LEVELS = ("error", "warning", "note", "none")
+LEVELS = ("error", "warning", "note")
 MARKDOWN = re.compile(r"[\\`*_{}\[\]<>#|~]")  # what Markdown would read as anything but itself
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -84,8 +84,6 @@ def result(finding: ReportFinding, rule: int, root: Path) -> dict[str, Any]:
         "level": finding.level,
         "message": message(f"{finding.of}: {finding.says}" if finding.of else finding.says),
     }
-    if finding.level == "none":
-        out["kind"] = "informational"  # 3.27.10: a failure has a level
     if finding.places:
         out["locations"] = [location(place, root) for place in finding.places]
     if related := [*finding.related, *finding.steps]:
@@ -95,8 +93,6 @@ def result(finding: ReportFinding, rule: int, root: Path) -> dict[str, Any]:
         out["codeFlows"] = [{"threadFlows": [{"locations": flow}]}]
     if finding.same:
         out["partialFingerprints"] = {"zabcheck/v1": readable(finding.same)}
-    if finding.accepted:
-        out["suppressions"] = [{"kind": "external", "status": "accepted", "justification": readable(finding.accepted)}]
     if finding.further:
         out["properties"] = dict(finding.further)
     return out
