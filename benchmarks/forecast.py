@@ -32,11 +32,11 @@ from typing import Any
 
 from benchmarks.accidents import ON_FILES
 from checker.zookeeper.report.audit_forecast import grouped
-from tests.zookeeper import test_danger as danger
+from tests.zookeeper.directories import cases, directory, words_of
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.start_kinds import start_tree
-from tests.zookeeper.written import Txn, create, ensemble, server, zxid
+from tests.zookeeper.written import Txn, create, ensemble, zxid
 from traces.zookeeper.audit import audit as auditing
 from traces.zookeeper.audit.audit import Audit, audit
 from traces.zookeeper.audit.findings import DANGER, VIOLATION
@@ -46,6 +46,7 @@ from traces.zookeeper.audit.starting import STARTS
 from traces.zookeeper.disk.rules import rules_for
 from traces.zookeeper.disk.server import Server, find_directory
 
+IN_DANGER = Path(__file__).parents[1] / "tests/zookeeper/audits/in-danger.txt"
 Nodes = set[tuple[int, str]]  # the czxid and the path of each: what a transaction has created
 
 SETS = ((0, 1), (0, 2), (1, 2), (0, 1, 2))
@@ -251,19 +252,17 @@ def matches(one: ForecastOutcome, seen: dict[str, Any], before: list[Nodes], mem
 
 
 def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
-    """Return the directories of three servers of a kind in the tests of dangers; each transaction creates a node.
+    """Return the directories of a case of three servers in the tests of dangers; each transaction creates a node.
 
     Raises:
         IndexError: there are no more.
     """
-    danger.TXNS = [Txn(zxid(e, n), *create(f"/t{e}_{n}")) for e, most in ((1, 14), (2, 10), (3, 6))
-                   for n in range(1, most + 1)]  # fmt: skip
-    danger.tail = lambda count, epoch=3, start=7: [
-        Txn(zxid(epoch, start + n), *create(f"/t{epoch}_{start + n}")) for n in range(count)
+    txns = [
+        Txn(zxid(e, n), *create(f"/t{e}_{n}")) for e, most in ((1, 14), (2, 10), (3, 6)) for n in range(1, most + 1)
     ]
-    kind = list(danger.KINDS)[which]
-    disks = kind([server(danger.TXNS) for _ in range(3)])
-    return ensemble(folder, *disks[:3]), kind.__name__ + (" (three of five)" if len(disks) > 3 else "")
+    of_three = [(title, lines) for title, lines, _ in cases(IN_DANGER.read_text()) if lines[-1][0] in "123"]
+    title, lines = of_three[which]
+    return ensemble(folder, *(directory(one, txns) for one in words_of(lines))), title
 
 
 def made(given: argparse.Namespace, seed: int, folder: Path) -> tuple[list[Path], str]:

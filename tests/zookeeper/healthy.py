@@ -1,10 +1,16 @@
-"""An ensemble that is healthy, as files, and the servers that tests put in the place of one of its."""
+"""An ensemble that is healthy, as files, and what the audit says of one."""
 
 from __future__ import annotations
 
-from tests.zookeeper.written import Tree, Txn, Written, history, server, snapshot_bytes, zxid
+from pathlib import Path
+
+from tests.zookeeper.written import Txn, Written, ensemble, history, server, zxid
+from traces.zookeeper.audit.audit import Audit, audit
+from traces.zookeeper.disk.server import find_directory
+from zabspec.zoo_cfg import parse
 
 TXNS = history((1, 14), (2, 10), (3, 6))
+OLD = history((1, 14), (2, 10), (3, 6), digests=False)
 
 
 def healthy(txns: list[Txn] = TXNS) -> list[Written]:
@@ -19,9 +25,5 @@ def missing_one(s: list[Written]) -> Written:
     return server(without(TXNS, zxid(2, 3)))
 
 
-def with_rest(s: Written) -> Written:
-    """What a server has besides a log that is written as it is."""
-    if not s.files and s.raw:
-        s.current = 3
-        s.snapshots[0] = snapshot_bytes(Tree(), 0)
-    return s
+def looked_at(folder: Path, servers: list[Written], config: str | None = None) -> Audit:
+    return audit([find_directory([p], p.name) for p in ensemble(folder, *servers)], config and parse(config.encode()))

@@ -17,7 +17,7 @@ from pyarrow.fs import LocalFileSystem, SubTreeFileSystem
 
 from tests.commands.running import run
 from tests.spark import LocalSpark
-from tests.zookeeper.test_findings import healthy, missing_one
+from tests.zookeeper.healthy import healthy, missing_one
 from tests.zookeeper.written import ensemble
 from traces.events.places import Address
 from traces.events.remote import ArrowFolder

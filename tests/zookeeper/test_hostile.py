@@ -23,7 +23,7 @@ from checker.cli import main
 from checker.zookeeper.report.audit_document import AuditReport
 from tests.fuzz.audited import originals, resealed
 from tests.patience import HANG
-from tests.zookeeper.test_findings import TXNS, healthy
+from tests.zookeeper.healthy import TXNS, healthy
 from tests.zookeeper.written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.disk import kernel, tree_kernel

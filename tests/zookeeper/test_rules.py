@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.zookeeper.test_findings import OLD
+from tests.zookeeper.healthy import OLD
 from tests.zookeeper.written import HEAD, Txn, create, delete, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.findings import NOTE
@@ -112,20 +112,6 @@ def test_a_data_directory_with_other_logs_beside_it_is_one(tmp_path: Path) -> No
     assert find_directory([folder], "server1").folders == [folder / "version-2"]
 
 
-@pytest.mark.parametrize("old", [False, True], ids=["digests", "old"])
-def test_a_blank_snapshot_under_a_later_name_is_never_ok(tmp_path: Path, old: bool) -> None:
-    """No log reaches it: it wins every election that it takes part in, and all nodes vanish."""
-    folders = [server(OLD).write(tmp_path / f"server{n}") for n in (1, 2, 3)]
-    name = folders[2] / "version-2" / f"snapshot.{zxid(3, 9):x}"
-    name.write_bytes(snapshot_bytes(tree_of([]), None if old else 0))
-    found = audit([find_directory([f], f.name) for f in folders], release="3.8.6", forecast=True)
-    assert [(f.code, f.server) for f in found.findings if f.severity != NOTE] == [("NODES_VANISH", "server3")]
-    assert (found.verdict, found.data, found.code) == ("DANGER", "in danger", 1)
-    assert found.forecast is not None
-    assert {tuple(o.started) for o in found.forecast.losing} >= {("server1", "server3"), ("server2", "server3")}
-    assert ("server1", "server2") not in {tuple(o.started) for o in found.forecast.losing}
-
-
 def test_a_snapshot_with_a_large_node_is_not_damaged(tmp_path: Path) -> None:
     large = Txn(OLD[-1].zxid + 1, *create("/large", bytes(3 << 20)))
     made = server(OLD)
@@ -152,15 +138,6 @@ def test_logs_without_snapshots_are_believed_as_the_release_does(
     assert found.verdict == verdict
     forget = {f.server for f in found.findings if f.code == "START_FORGETS"}
     assert forget == ({"server1", "server2", "server3"} if release == "3.5.6" else set())
-
-
-def test_a_purged_log_without_a_snapshot_is_never_ok(tmp_path: Path) -> None:
-    """3.4 starts from it with a tree that lacks everything before, and leads with its zxid."""
-    folders = [server(OLD).write(tmp_path / f"server{n}") for n in (1, 2)]
-    folders.append(server(OLD[20:], OLD[20].zxid, first=False).write(tmp_path / "server3"))
-    found = audit([find_directory([f], f.name) for f in folders], release="3.4.14")
-    assert [(f.code, f.server) for f in found.findings if f.severity == "DANGER"] == [("START_FORGETS", "server3")]
-    assert found.code == 1
 
 
 def test_an_old_disk_beside_purged_servers_is_no_danger(tmp_path: Path) -> None:

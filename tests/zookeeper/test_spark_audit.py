@@ -10,7 +10,8 @@ import pytest
 
 from checker.zookeeper.report.audit import Audited
 from tests.spark import LocalSpark
-from tests.zookeeper.test_findings import BAD, altered, healthy, missing_one, polluted_snapshot, with_rest, zombie
+from tests.zookeeper.directories import directory
+from tests.zookeeper.healthy import healthy
 from tests.zookeeper.written import ensemble
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.disk.server import find_directory
@@ -26,11 +27,8 @@ def test_spark_finds_what_is_found_here(
 
     monkeypatch.setattr("traces.zookeeper.audit.spark.session", lambda *_, **__: nullcontext(local_spark.get()))
 
-    s = healthy()
-    damages = [altered, missing_one, zombie, polluted_snapshot]
-    assert set(damages) <= set(BAD)
-    s += [with_rest(damage(s)) for damage in damages]
-    folders = ensemble(tmp_path, *s)
+    damaged = ("all other=2:6", "all -2:3", "1:1..1:14 +1:15..1:16! 2:1..3:6", "all snapshot=3:3<1:1..3:3,+2:11")
+    folders = ensemble(tmp_path, *healthy(), *map(directory, damaged))
     here = Audited(audit([find_directory([p], p.name) for p in folders])).as_json()
     on_spark = audit_on_spark([find_directory([p], p.name) for p in folders], None, False, True, "local[2]")
     there = Audited(on_spark).as_json()

@@ -7,7 +7,6 @@ import html
 import json
 import re
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -16,12 +15,12 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.zookeeper.report.audit import headline
 from checker.zookeeper.report.audit_document import AuditReport
 from tests.servers import official
-from tests.zookeeper.start_kinds import KINDS, LIMITS, log_directory, start_tree, started, txns_of, with_epochs
-from tests.zookeeper.test_findings import OLD, TXNS, broken_snapshot, healthy, looked_at
-from tests.zookeeper.written import Txn, Written, ensemble, server, zxid
+from tests.zookeeper.directories import directory
+from tests.zookeeper.healthy import OLD, TXNS
+from tests.zookeeper.start_kinds import KINDS, LIMITS, log_directory, start_tree, started, txns_of
+from tests.zookeeper.written import Written, ensemble, server, zxid
 from traces import Runner
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
@@ -39,15 +38,15 @@ STARTS_OF = [(kind, release) for kinds, all_of in ((KINDS, RELEASES), (LIMITS, E
              for release in all_of]  # fmt: skip
 
 
-def disk_of(kind: Callable[[list[Txn]], Written], release: str, folder: Path) -> tuple[Server, list[Path]]:
+def disk_of(kind: str, release: str, folder: Path) -> tuple[Server, list[Path]]:
     """A server with a kind of directory, and its directories."""
-    directories = log_directory(kind.__name__, kind(txns_of(release)).write(folder / "server1"))
+    directories = log_directory(kind, (KINDS | LIMITS)[kind](txns_of(release)).write(folder / "server1"))
     return audit([find_directory(directories, "server1")], digests=False).servers[0], directories
 
 
 def compared(release: str, kind: str, work: Path) -> tuple[Start, str]:
     """What the audit says of a kind of directory, and where a real server did otherwise; empty: nowhere."""
-    disk, directories = disk_of(next(k for k in (*KINDS, *LIMITS) if k.__name__ == kind), release, work)
+    disk, directories = disk_of(kind, release, work)
     said = start_of(disk, release)
     for n, alone in enumerate((False, True) if release.startswith("3.4") and said.outcome == STARTS else (False,)):
         (work / f"run{n}").mkdir()
@@ -91,8 +90,8 @@ def rows(folder: Path) -> dict[str, list[str]]:
     """Of each kind of directory what each release comes to."""
     out: dict[str, list[str]] = {}
     for kind, release in STARTS_OF:
-        disk, _ = disk_of(kind, release, folder / kind.__name__ / release)
-        out.setdefault(kind.__name__.replace("_", " "), []).append(cell(start_of(disk, release)))
+        disk, _ = disk_of(kind, release, folder / kind / release)
+        out.setdefault(kind.replace("_", " "), []).append(cell(start_of(disk, release)))
     return out
 
 
@@ -145,26 +144,6 @@ def test_the_step_that_is_asked_is_the_protocols_own(current: int, accepted: int
     assert bool(s.refused[0]) == refuses
 
 
-def test_others_are_a_quorum_only_where_they_are(tmp_path: Path) -> None:
-    """Of three, two whose snapshots are broken leave none; nor does one server, given alone, leave others."""
-    broken, sound = broken_snapshot(healthy()), server(TXNS)
-    for n, (given, whole) in enumerate(
-        (([broken, sound, sound], True), ([broken, broken, sound], False), ([broken], False))
-    ):
-        found = looked_at(tmp_path / str(n), given)
-        assert {f.code for f in found.told("VIOLATION")} == {"SNAPSHOT_BROKEN"}
-        assert ("the others are a quorum without findings" in headline(found)) == whole
-
-
-def test_the_first_line_names_a_tail_that_may_have_been_acknowledged(tmp_path: Path) -> None:
-    """No file shows whether other disks have lost it since: that is no finding, and is not left out either."""
-    found = looked_at(tmp_path / "tail", [server(TXNS[:-2]), server(TXNS), server(TXNS[:-2])])
-    tail = f"{zxid_text(TXNS[-2].zxid)}..{zxid_text(TXNS[-1].zxid)}"
-    assert (found.verdict, found.data) == ("OK", "unknown")
-    assert f"OK: what a quorum of these disks has is whole; whether {tail} on server2 alone was ack" in headline(found)
-    assert "OK: the data is whole; all 3 serve." in headline(looked_at(tmp_path / "whole", [server(TXNS)] * 3))
-
-
 def test_a_release_that_is_not_known_is_refused(tmp_path: Path) -> None:
     folder = server(TXNS).write(tmp_path / "server1")
     answer = CliRunner().invoke(main, ["audit", str(folder), "--release", "9.9.9"])
@@ -174,7 +153,7 @@ def test_a_release_that_is_not_known_is_refused(tmp_path: Path) -> None:
 
 def test_the_report_says_first_whether_data_is_in_danger_and_what_starts(tmp_path: Path) -> None:
     """As text, as JSON by its schema, and on the page; evidence in the words of ZooKeeper."""
-    folders = ensemble(tmp_path, server(TXNS), server(TXNS), with_epochs(server(TXNS), 2, 3))
+    folders = ensemble(tmp_path, server(TXNS), server(TXNS), directory("all current=2 accepted=3"))
     other = [replace(t, body=t.body.replace(b"data 6", b"date 6")) if t.zxid == zxid(2, 6) else t for t in TXNS]
     folders[0] = server(other).write(tmp_path / "parted")
     words = ["audit", *map(str, folders), "--release", "3.9.5", "--html", str(tmp_path / "a.html")]
@@ -206,7 +185,7 @@ def test_statistics_of_nodes_are_told_as_zookeeper_prints_them() -> None:
 
 
 @pytest.mark.every
-@pytest.mark.parametrize(("kind", "release"), [(kind.__name__, release) for kind, release in STARTS_OF])
+@pytest.mark.parametrize(("kind", "release"), STARTS_OF)
 def test_a_real_server_starts_as_it_was_told(kind: str, release: str) -> None:
     official(release)
     with tempfile.TemporaryDirectory(prefix="zabcheck-starts-") as folder:

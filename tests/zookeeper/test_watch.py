@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from checker.zookeeper.report.audit import Audited
-from tests.zookeeper.test_findings import TXNS, healthy
+from tests.zookeeper.healthy import TXNS, healthy
 from tests.zookeeper.written import (
     HEAD,
     Txn,

@@ -209,8 +209,8 @@ def tree_of(txns: list[Txn]) -> Tree:
     return tree
 
 
-def snapshot_bytes(tree: Tree, digest_zxid: int | None, session: int = SESSION) -> bytes:
-    """A snapshot; `digest_zxid` None: as before 3.6, without a digest."""
+def snapshot_bytes(tree: Tree, digest_zxid: int | None, session: int = SESSION, digest: int | None = None) -> bytes:
+    """A snapshot; `digest_zxid` None: as before 3.6, without a digest; `digest`: of another tree."""
     out = struct.pack(">iiq", 0x5A4B534E, 2, -1) + struct.pack(">iqi", 1, session, 10_000)
     out += struct.pack(">iq", 1, 1) + acls()
     for path, n in tree.nodes.items():
@@ -218,7 +218,7 @@ def snapshot_bytes(tree: Tree, digest_zxid: int | None, session: int = SESSION) 
     out += ustring("/")
     out += struct.pack(">q", zlib.adler32(out)) + ustring("/")
     if digest_zxid is not None:
-        out += struct.pack(">qiQ", digest_zxid, 2, tree.digest() if digest_zxid else 0)
+        out += struct.pack(">qiQ", digest_zxid, 2, (tree.digest() if digest is None else digest) if digest_zxid else 0)
         out += struct.pack(">q", zlib.adler32(out)) + ustring("/")
     return out
 
