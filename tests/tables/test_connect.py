@@ -20,7 +20,6 @@ from traces.spark import NoSpark, SparkFailed
 from traces.spark import guest as of_guests
 from traces.spark.connect import server_of, with_settings
 from traces.spark.session import check_reachable
-from traces.spark.tasks import jobs
 from zabspec.files import without_secrets
 
 
@@ -97,17 +96,6 @@ def test_a_session_gets_each_package_once(monkeypatch: pytest.MonkeyPatch) -> No
     of_guests.send_code(spark)
     of_guests.send_code(spark)
     assert [path.rpartition("#")[2] for path in sent] == ["zabcheck", f"zabcheck-{version('zabcheck')}.dist-info"]
-
-
-def test_no_job_has_too_many_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.spark.tasks.MOST", 5)
-    assert list(jobs([b"ab", b"cd", b"ef", b"0123456789", b"g"])) == [
-        (b"ab", b"cd"),
-        (b"ef",),
-        (b"0123456789",),
-        (b"g",),
-    ]
-    assert list(jobs([])) == []
 
 
 @pytest.mark.parametrize(("name", "found"), [("pyspark", "3.5.9"), ("pyspark", "5.0.0"), ("pyspark-client", "3.5.0")])

@@ -19,7 +19,6 @@ from tests.commands.running import run
 from tests.histories import Abcast, Deliver, History, Instance, Txn
 from tests.judge_tables import rows_of, written
 from traces.events.places import Address, address_of
-from traces.events.remote import ArrowFolder, RemoteError
 from zabspec.files import without_secrets
 
 SECRET = "s3://KEYID:sec%2Fret@bucket/deep/t?endpoint_override=http%3A%2F%2Finside&scheme=http"
@@ -95,15 +94,7 @@ def test_an_error_report_has_no_secret() -> None:
     assert without_secrets("see https://a.org/x@y and file:///a@b/c") == "see https://a.org/x@y and file:///a@b/c"
 
 
-def test_a_failing_file_system_says_nothing_secret(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def refuses(address: Address) -> Any:
-        raise OSError(f"cannot open {address.text} as KEYID with sec%2Fret")
-
-    monkeypatch.setattr(Address, "system", refuses)
-    with pytest.raises(RemoteError) as caught:
-        ArrowFolder(Address(SECRET))
-    assert "s3://bucket/deep/t" in str(caught.value)
-    assert not any(word in str(caught.value) for word in ("KEYID", "sec%2Fret"))
+def test_a_sweep_names_its_folder_without_secrets() -> None:
     assert SweepRequest(SECRET, ("1",)).as_json()["folder"] == "s3://bucket/deep/t"
     with pytest.raises(RequestError, match="a table of a catalog"):
         SweepRequest("one.two.three")

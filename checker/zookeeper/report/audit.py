@@ -353,9 +353,9 @@ def operation_words(part: Mapping[str, Any]) -> str:
 
 
 def path_of(audit: Audit, f: AuditFinding) -> Path | None:
-    """Return the file of a finding; None if it has none, or if it is a temporary copy from an address."""
+    """Return the file of a finding; None if it has none."""
     for s in audit.servers:
-        if s.directory.origins or not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
+        if not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
             continue
         for path in [*(x.path for x in s.logs), *(x.path for x in s.snapshots)]:
             if path.name == f.file:

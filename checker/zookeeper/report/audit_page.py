@@ -71,7 +71,7 @@ def as_html(
 
 def made_of(audit: Audit) -> str:
     """Return when the audit was made, by which version, and of which directories."""
-    folders = ", ".join(dict.fromkeys(name for s in audit.servers for name in s.directory.named_folders()))
+    folders = ", ".join(dict.fromkeys(str(f) for s in audit.servers for f in s.directory.folders))
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, zabcheck {installed_version()}; {folders}"
 
 

@@ -40,7 +40,6 @@ class Directory:
         myid: the file of that name; None if there is none.
         stray: other files.
         trouble: folders and files that cannot be read, with the reason.
-        origins: for folders that are copies the address of the original, which reports name.
     """
 
     name: str
@@ -52,11 +51,6 @@ class Directory:
     stray: list[Path] = field(default_factory=list)
     trouble: list[tuple[Path, str]] = field(default_factory=list)
     number: int = 0
-    origins: dict[Path, str] = field(default_factory=dict)
-
-    def named_folders(self) -> list[str]:
-        """Return what reports call its folders."""
-        return [self.origins.get(folder, str(folder)) for folder in self.folders]
 
     @property
     def misplaced(self) -> tuple[str, str]:
@@ -172,7 +166,7 @@ def listed(directory: Directory) -> Directory:
     Raises:
         NotOne: one cannot be read.
     """
-    out = Directory(directory.name, directory.folders, number=directory.number, origins=directory.origins)
+    out = Directory(directory.name, directory.folders, number=directory.number)
     for folder in out.folders:
         if folder.exists():
             list_folder(out, folder)
