@@ -17,19 +17,18 @@ from checker.report.progress import StatusLine
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.result import CheckFindings, Part, Row, Table, Words, plural
 from invariants import properties_of
-from invariants.registry import HISTORY, STEP, TERMINAL
+from invariants.registry import STEP, TERMINAL
 from traces import Trace, TraceError, write_trace
-from traces.judging.simulated import NEVER, Judged, Verdict, judge, judged_properties
+from traces.judging.simulated import NEVER, Judged, Verdict, judge
 from traces.record.events import Event, events_of, lines, role_name
 from traces.record.simulated import TooLarge, simulated_trace
 from zabspec.language.layout.kinds import Kind
 from zabspec.language.layout.notation import named_by, process_name, value_text, with_names
 from zabspec.language.layout.schema import Field
-from zabspec.model import ConfigError
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.roles import has, roles_of
 from zabspec.simulator.dump import Dump, FieldDump, Process, digest
-from zabspec.simulator.run import MOST_OBSERVED, Run, Simulator, play, simulator_for
+from zabspec.simulator.run import Run, Simulator, play, simulator_for
 
 if TYPE_CHECKING:
     from checker.requests.base.request import Request
@@ -83,9 +82,7 @@ class Simulated(Answered):
             simulator: Simulator | None = None
             if listen:
                 simulator, self.events = events_of(self.run, progress.watch)
-            if check and self.run.proposals > MOST_OBSERVED:
-                self.judged = judge_many(self.run, progress, self.names)
-            elif check:
+            if check:
                 judged, verdicts = judge(self.run, engine, progress.watch, self.names)
                 self.judged = [(v, "" if v.held else reason(judged, self.run, v)) for v in verdicts]
                 self.judged += [] if self.names else not_judged(self.run.protocol, verdicts)
@@ -342,52 +339,6 @@ def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict
         TERMINAL: "a simulated run ends at a tick, with steps possible",
     }
     return [(Verdict(p, False, NEVER, judged=False), what.get(p.of, "it reads messages in flight")) for p in left]
-
-
-def judge_many(run: Run, progress: Progress, names: tuple[str, ...] = ()) -> list[tuple[Verdict, str]]:
-    """Return the verdicts on a run with more proposals than `invariants/` can hold.
-
-    It is played in the CPython world, and its events are judged like an event table. Rows do not contain stable
-    histories.
-
-    Raises:
-        ConfigError: no table is judged by one of the properties.
-        SimulationError: as for `play`.
-        TableError: the package that judges tables is not installed.
-    """
-    from traces.events.table import TableError, check_arrow
-
-    judged = judged_properties(run.protocol, names)
-    untold = [p.name for p in judged if not p.tables]
-    if untold:
-        raise ConfigError(
-            f"runs of at most {MOST_OBSERVED} proposals are checked against {untold[0]}, and this run has "
-            f"{run.proposals}: a longer run is checked by its rows, and no row has the pass in which a process "
-            f"broadcasts"
-        )
-    try:
-        check_arrow("numpy")
-    except TableError as problem:
-        raise TableError(f"--check of more than {MOST_OBSERVED} proposals: {problem}") from None
-    from traces.events.recorded import observes, rows_of_run
-    from traces.judging.single_run import judge_rows
-
-    tally = judge_rows(rows_of_run(run, watch=progress.watch, every=False), observes(run.protocol))
-    broken = {v.property: v for v in tally.violations}
-    out = []
-    for p in judged:
-        v = broken.get(p.name)
-        if p.of != HISTORY:
-            unseen = f"stable histories are checked in runs of at most {MOST_OBSERVED} proposals"
-            out.append((Verdict(p, False, NEVER, judged=False), unseen))
-        elif v is None:
-            left = next((word for word in ("not judged", "undecided", "open") if tally.count(p.name, word)), "")
-            why = f"{p.name} is checked by its definition only, in runs of fewer proposals" if left else ""
-            out.append((Verdict(p, tally.count(p.name, "holds") > 0, NEVER, judged=not left), why))
-        else:
-            assert v.time is not None  # the simulator has a clock
-            out.append((Verdict(p, True, v.time), v.why))
-    return out
 
 
 def own_text(kind: Kind, value: Any, axes: int) -> str:

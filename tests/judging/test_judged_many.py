@@ -1,19 +1,16 @@
-"""Runs with more proposals than `invariants/` can hold are judged as event tables are, and come to the same."""
+"""The rows of a run are judged as its states are, and come to the same."""
 
 from __future__ import annotations
-
-import json
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.report.simulated import Progress, judge_many, verdict_word
+from checker.report.simulated import verdict_word
 from invariants.registry import HISTORY
-from traces.judging import definition
-from traces.judging.runs import KERNEL
-from traces.judging.simulated import judge
+from traces.events.recorded import observes, rows_of_run
+from traces.judging.simulated import NEVER, judge, judged_properties
+from traces.judging.single_run import judge_rows
 from zabspec.simulator.run import Fault, Run
 
 FAULTS = (
@@ -45,44 +42,27 @@ RUNS = [
 ]
 
 
-def said(verdicts: Any) -> dict[str, tuple[str, int]]:
-    """Of each property of histories."""
-    return {v.of.name: (verdict_word(v), v.broken_at) for v in verdicts if v.of.of == HISTORY}
+def by_rows(run: Run) -> dict[str, tuple[str, int]]:
+    """Of each property of histories, by the rows of the run's event table."""
+    tally = judge_rows(rows_of_run(run, every=False), observes(run.protocol))
+    broken = {v.property: v.time for v in tally.violations}
+    out = {}
+    for p in (p for p in judged_properties(run.protocol) if p.of == HISTORY):
+        unmet = "holds" if tally.count(p.name, "holds") else "premise not reached"
+        out[p.name] = ("violated", int(broken[p.name])) if p.name in broken else (unmet, NEVER)
+    return out
 
 
 @pytest.mark.slow(seconds=4)
 def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
-    wanted = [said(judge(run)[1]) for run in RUNS]
-    assert [said(v for v, _ in judge_many(run, Progress(run.rounds))) for run in RUNS] == wanted
+    judged = [[v for v in judge(run)[1] if v.of.of == HISTORY] for run in RUNS]
+    wanted = [{v.of.name: (verdict_word(v), v.broken_at) for v in verdicts} for verdicts in judged]
+    assert [by_rows(run) for run in RUNS] == wanted
     broken = {name for verdicts in wanted for name, (word, _) in verdicts.items() if word == "violated"}
     assert len(broken) > 8, broken
 
 
-def test_a_run_too_large_for_a_property_without_kernel_is_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Never called held, nor its premise unreached."""
-    monkeypatch.delitem(KERNEL, "agreement")
-    monkeypatch.setattr(definition, "MOST_ROWS", 1)
-    run = Run(14, rounds=300, proposals=4)
-    (said,) = ((verdict_word(v), why) for v, why in judge_many(run, Progress(300)) if v.of.name == "agreement")
-    assert said == ("not judged", "agreement is checked by its definition only, in runs of fewer proposals")
-
-
-@pytest.mark.slow(seconds=1)
-def test_check_of_many_proposals() -> None:
-    result = CliRunner().invoke(main, ["simulate", "--seed", "14", "--proposals", "200", "--check", "--json"])
-    answer = json.loads(result.stdout)
-    broken = {p["name"]: p for p in answer["properties"] if p["verdict"] == "violated"}
-    assert set(broken) >= {"total-order", "agreement"}
-    (unseen,) = (p for p in answer["properties"] if p["verdict"] == "not judged")
-    assert unseen["name"] == "durability", "rows do not tell what is in stable histories"
-    assert all(p["why"] and 0 <= p["tick"] < 1000 for p in broken.values())
-    assert result.exit_code == answer["exit_code"] == 1
-
-
-def test_without_what_judges_tables_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("zabspec.extras.find_spec", lambda name: None)
+def test_a_longer_run_is_refused_with_the_way_to_check_it() -> None:
     result = CliRunner().invoke(main, ["simulate", "--proposals", "64", "--check"])
     assert result.exit_code == 2
-    assert result.stderr.count("\n") == 1
-    assert "more than 63 proposals" in result.stderr
-    assert "pip install 'zabcheck[tables]'" in result.stderr
+    assert "--table writes a longer run, and `zabcheck judge` checks it" in result.stderr

@@ -1,4 +1,4 @@
-"""Check one run from rows in memory: for a simulated run with more transactions than `invariants/` can hold."""
+"""Check one run from rows in memory."""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ def rooms(run: Run, observed: bool) -> Iterator[Cluster]:
     """
     if observed and run.proposals > MOST_OBSERVED:
         raise ConfigError(
-            f"--check checks runs of at most {MOST_OBSERVED} proposals, not {run.proposals}: it keeps sets of them"
+            f"--check checks runs of at most {MOST_OBSERVED} proposals, not {run.proposals}, since it keeps sets of "
+            "them: --table writes a longer run, and `zabcheck judge` checks it"
         )
     if not PROTOCOLS[run.protocol].transactions:
         yield Cluster(

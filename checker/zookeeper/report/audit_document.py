@@ -253,8 +253,8 @@ def server_of(s: Server, audit: Audit) -> ServerReport:
     replay = audit.replays.get(s.name)
     first, last = zxid_text(s.runs[0].lo) if s.runs else None, zxid_text(s.top) if s.top else None
     return ServerReport(
-        s.name, s.directory.number, list(map(str, s.directory.folders)), first, last, s.records, len(s.logs), len(s.snapshots),
-        replay.checked if replay else 0,
+        s.name, s.directory.number, list(map(str, s.directory.folders)), first, last, s.records, len(s.logs),
+        len(s.snapshots), replay.checked if replay else 0,
     )  # fmt: skip
 
 
