@@ -120,8 +120,7 @@ class FunctionTyper(Sentences):
             return
         order = Order(self.front.effects, self.front.layout.fields)
         each = [order.statement(s) for s in among]
-        in_turn = isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple)
-        if simple and not in_turn:
+        if simple:
             order.beside(each)
         if order.found:
             culprit = self.front.function(order.found).called
@@ -132,10 +131,6 @@ class FunctionTyper(Sentences):
         """Return a typed statement."""
         line = node.lineno
         match node:
-            case ast.Assign(targets=[ast.Tuple(elts=names)], value=ast.Tuple(elts=values)) if len(names) == len(values):
-                first = [f"x{k}.{line}.{node.col_offset}" for k in range(len(names))]
-                last = [ast.Assign([name], load(kept)) for name, kept in zip(names, first, strict=True)]
-                return self.block(placed([*map(store, first, values), *last], node))
             case (
                 ast.Assign(targets=[target], value=ast.Call(func=ast.Attribute(attr="pop") as popped) as call)
                 | ast.AnnAssign(target=target, value=ast.Call(func=ast.Attribute(attr="pop") as popped) as call)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
 from types import CodeType, FunctionType
+from typing import Any
 
 from zabspec.errors import RequestError
 from zabspec.language.layout.bytecode import all_code, recompiled
@@ -63,7 +64,33 @@ class SourceText:
             for line in (node.lineno, *(d.lineno for d in node.decorator_list)):
                 key = f"{node.name}:{line}"
                 found[key] = node, codes.get(key)
+            in_turn(node)
         return found
+
+
+def in_turn(node: ast.AST) -> None:
+    """Write `a, b = x, y` under a node as the assignments that Python makes in turn, so that every pass sees each."""
+    for name in HOLD_STATEMENTS:
+        held: list[Any] = getattr(node, name, [])
+        for k in reversed(range(len(held))):
+            in_turn(held[k])
+            match held[k]:
+                case ast.Assign([ast.Tuple(elts=to)], ast.Tuple(elts=values)) if len(to) == len(values):
+                    held[k : k + 1] = separated(held[k], to, values)
+
+
+def separated(node: ast.Assign, places: list[ast.expr], values: list[ast.expr]) -> list[ast.stmt]:
+    """Return the assignments of an assignment of several values to as many places; the values are evaluated first."""
+    changed = {place.id for place in places if isinstance(place, ast.Name)}
+    first, last = list[ast.stmt](), list[ast.stmt]()
+    for k, (place, value) in enumerate(zip(places, values, strict=True)):
+        kept = value
+        if not isinstance(value, ast.Constant) and not (isinstance(value, ast.Name) and value.id not in changed):
+            name = f"x{k}.{node.lineno}.{node.col_offset}"  # which no source can have
+            first.append(ast.Assign([ast.Name(name, ast.Store())], value))
+            kept = ast.Name(name, ast.Load())
+        last.append(ast.Assign([place], kept))
+    return [ast.fix_missing_locations(ast.copy_location(one, node)) for one in (*first, *last)]
 
 
 _texts: dict[str, SourceText] = {}

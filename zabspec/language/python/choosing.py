@@ -112,7 +112,7 @@ class Derived:
             case ast.Pass() | ast.Break() | ast.Continue() | ast.Expr(value=ast.Constant()):
                 return [*out, s]
             case ast.Assign(targets=[target]) | ast.AugAssign(target=target) | ast.AnnAssign(target=target):
-                if all(isinstance(name, ast.Name) for name in getattr(target, "elts", [target])):
+                if isinstance(target, ast.Name):
                     return [*out, s]
         return [*out, ast.Return(ast.Constant(True))]
 

@@ -11,12 +11,10 @@ from __future__ import annotations
 import ast
 import copy
 from types import FunctionType
-from typing import TypeVar
 
 from zabspec.language.layout.bytecode import names_in, recompiled
 from zabspec.language.layout.source import definition
 
-S = TypeVar("S", bound=ast.stmt)
 WROTE = "wrote"  # the world's function that notes a write
 
 
@@ -48,16 +46,9 @@ class Telling(ast.NodeTransformer):
         self.found = True
         names = [ast.Name(name, ast.Load()) for name in (WROTE, self.state, self.process)]
         call = ast.Expr(ast.Call(names[0], [*names[1:]], []))
-        return [node, placed(call, node)]
+        return [node, ast.fix_missing_locations(ast.copy_location(call, node))]
 
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                kept = [f"kept{k}.{node.lineno}.{node.col_offset}" for k in range(len(values))]
-                made = [ast.Assign([ast.Name(name, ast.Store())], v) for name, v in zip(kept, values, strict=True)]
-                last = [ast.Assign([t], ast.Name(name, ast.Load())) for name, t in zip(kept, targets, strict=False)]
-                each = [told for one in (*made, *last) for told in self.noted(placed(one, node), *one.targets)]
-                return each if len(each) > len(made) + len(last) else [node]
         return self.noted(node, *node.targets)
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
@@ -68,11 +59,6 @@ class Telling(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         return self.noted(node)
-
-
-def placed(made: S, node: ast.stmt) -> S:
-    """Return a statement that is made, in the place of another."""
-    return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
 def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionType:
