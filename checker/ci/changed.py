@@ -19,6 +19,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from checker.ci.configuration import Check, Matrix, MatrixError, matrix_of
+from zabspec.authoring.sources import is_file, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 
 # Files that may pin the installed version of zabcheck or of its dependencies.
@@ -30,6 +31,7 @@ PINS = (
 PURE = frozenset({"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math"})
 READERS = frozenset(
     {"open", "eval", "exec", "compile", "input", "getattr", "vars", "globals", "locals", "breakpoint", "help"}
+    | {"get_type_hints", "ForwardRef", "register"}  # these evaluate annotations that are text
 )
 OF_MODULES = frozenset({"__name__", "__doc__", "__post_init__"})  # harmless names with two underscores
 WORDS = "zabcheck.language"
@@ -46,7 +48,10 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
     commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
     listed = git(top, "diff", "--name-only", "--no-renames", "-z", commit, "--")
     listed += git(top, "ls-files", "--others", "--exclude-standard", "-z")
-    changed = {Path(os.path.realpath(top / name)) for name in listed.split("\0") if name}
+    names = [top / name for name in listed.split("\0") if name]
+    changed = {Path(os.path.realpath(name)) for name in names}
+    if any(name.is_symlink() for name in names):  # behind one of a folder are files that did not change
+        return matrix.checks
     if any(fnmatch(path.name, pattern) for path in changed for pattern in PINS):
         return matrix.checks
     if any(is_below(path, package_folders()) for path in changed):
@@ -82,7 +87,7 @@ def changed_lines(matrix: Matrix, revision: str) -> dict[str, set[int]]:
     top = Path(os.path.realpath(git(matrix.path.parent, "rev-parse", "--show-toplevel").rstrip("\n")))
     commit = git(top, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
     protocols = {str(c.values["protocol"]) for c in matrix.checks}
-    files = {file for p in protocols if p.endswith(".py") or os.sep in p for file, _ in read_file(p).files}
+    files = {file for p in protocols if is_file(p) for file, _ in read_file(p).files}
     out = {}
     for file in sorted({os.path.realpath(file) for file in files}):
         if not Path(file).is_relative_to(top):
@@ -123,15 +128,18 @@ def is_below(path: Path, folders: Iterable[Path]) -> bool:
 def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
     """Return whether a check may rest on a file that changed, or on one of which git does not know whether it did.
 
-    A protocol that is a module of a package may rest on any file: what it imports is not followed.
+    A protocol that is a module of a package may rest on any file: what it imports is not followed. Where a module was
+    removed, Python may find another one of its name.
     """
     files = {Path(os.path.realpath(file)) for file in check.files}
     protocol = str(check.values["protocol"])
-    if protocol.endswith(".py") or os.sep in protocol:
+    if is_file(protocol):
         from zabspec.authoring.files import read_file
 
         sources = {Path(os.path.realpath(file)) for file, _ in read_file(protocol).files}
-        if any(reads_more(file, sources) for file in sources):
+        beside = Path(os.path.realpath(path_of(protocol))).parent
+        removed = (path for path in changed if path.suffix == ".py" and not path.exists())
+        if any(reads_more(file, sources) for file in sources) or any(is_below(path, [beside]) for path in removed):
             return True
         files |= sources
     elif "." in protocol:

@@ -13,6 +13,7 @@ from checker.ci.changed import touched
 from checker.ci.configuration import read_matrix
 from checker.cli import main
 from checker.commands.init import START
+from zabspec.authoring import sources
 
 MATRIX = """
 [defaults]
@@ -130,11 +131,44 @@ def test_what_git_does_not_follow_is_run(repository: Path) -> None:
     assert names() == ["mine"]
 
 
+def test_what_a_name_leads_to_now_is_run(repository: Path) -> None:
+    """A link to a folder leads elsewhere; Python finds another module of a name where one was removed."""
+    (repository / "two").mkdir()
+    (repository / "two/tpc.py").write_text((repository / "tpc.py").read_text() + "# two\n")
+    (repository / "one").mkdir()
+    (repository / "one/tpc.py").write_text((repository / "tpc.py").read_text())
+    (repository / "link").symlink_to("one")
+    (repository / "sub/beside").mkdir()
+    (repository / "sub/beside/__init__.py").write_text("MANY = 2\n")
+    (repository / "zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"link/tpc.py"'))
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    assert names() == []
+    (repository / "link").unlink()
+    (repository / "link").symlink_to("two")
+    assert names() == ALL
+    git("checkout", "link")
+    (repository / "sub/beside/__init__.py").unlink()
+    assert names() == ["other"]
+
+
+def test_an_example_is_a_file(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (repository / "zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"example:tpc"'))
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    monkeypatch.setattr(sources, "examples", lambda: {"tpc": repository / "tpc.py"})
+    assert names() == []
+    with (repository / "tpc.py").open("a") as out:
+        out.write("# more\n")
+    assert names() == ["mine"]
+
+
 @pytest.mark.usefixtures("repository")
 @pytest.mark.parametrize(
     "line",
     [
-        "import json", "from pathlib import Path", "import os.path as p", "MOST = len(open(__file__).read())",
+        "import json", "from typing import get_type_hints", "from pathlib import Path", "import os.path as p",
+        "MOST = len(open(__file__).read())",
         "from enum import sys", "from enum import bltns as b", "import enum\nMOST = len(enum.sys.path)",
         "import zabcheck", "from collections import _sys", "MOST = len(vars())", "from zabcheck import explore",
     ],
