@@ -52,14 +52,14 @@ class Compared:
     judged: set[str] = field(default_factory=set)
 
     def compare(self, drawn: Drawn) -> None:
-        """Compare the verdicts on a run, unless it leaves too much unknown.
+        """Compare the verdicts on a run, unless it leaves too much unknown, or all verdicts open.
 
         Raises:
             Differs: one is not what the definitions say.
         """
         asked = {name: DEFINITIONS[name] for name in drawn.said if name in DEFINITIONS}
         answers = judged_by_definition(drawn.rows, WAYS, asked)
-        if answers is None:
+        if answers is None or all(drawn.said[name] in LEFT_OPEN for name in answers):
             return
         self.runs, self.rows = self.runs + 1, self.rows + len(drawn.rows)
         for name, words in answers.items():
@@ -106,7 +106,7 @@ def opinion_of_runs(draw: Draw, names: Sequence[str], count: int | None) -> Seco
     except Exception as problem:  # the verdicts stand
         none = f"the definitions do not judge it: {type(problem).__name__}: {problem}"
     if not (here.runs or details or none):
-        none = "every run that was drawn leaves too much unknown"
+        none = "every run that was drawn leaves too much unknown, or no definition judges it"
     out = SecondOpinion(
         BY_DEFINITIONS, here.runs, steps=here.rows, judged=tuple(n for n in names if n in here.judged),
         not_judged=tuple(n for n in names if n not in here.judged), seed=wanted,

@@ -287,6 +287,11 @@ class Comparison:
         violated = judge.violated(terminal)
         met = {p.name for p in asked if p.needs_witness and judge.meets(p)}
         mine = self.side.judged(data)
+        whole = depth <= r.whole_depth and not r.narrowed
+        if judge.errors and whole and not r.error:
+            raise Differs(
+                f"judging a state at depth {depth} meets an error that the search does not: {judge.errors[0]}", at
+            )
         if judge.errors or mine is None:
             return  # what else is said of a state whose property errs is not compared
         premises = {p.name for p in judge.properties if p.needs_witness}
@@ -298,7 +303,6 @@ class Comparison:
                 names = ", ".join(sorted(one ^ other))
                 whom = "the search" if one - other else "the second semantics"
                 raise Differs(f"a state at depth {depth} {what} {names}, but only by {whom}", at)
-        whole = depth <= r.whole_depth and not r.narrowed
         self.reported(violated, depth, whole, at)
         if whole and (beyond := met - r.witnessed.keys()):
             names = ", ".join(sorted(beyond))

@@ -114,8 +114,15 @@ def test_a_fault_of_the_judge_is_no_verdict(
 def test_what_cannot_be_compared_says_why(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judged, "WAYS", 0)
     assert dict(answer(table).second.row) == {
-        "second opinion": "none: every run that was drawn leaves too much unknown"
+        "second opinion": "none: every run that was drawn leaves too much unknown, or no definition judges it"
     }
+
+
+@pytest.mark.parametrize("said", [{"integrity": "open"}, {"no-definition": "holds"}])
+def test_runs_of_which_nothing_is_compared_do_not_agree(said: dict[str, str]) -> None:
+    drawn = judged.Drawn(0, rows_of(Made(0).made()).as_table().to_pylist(), said)
+    second = judged.opinion_of_runs(lambda *_: iter([drawn]), [*said], None)
+    assert second.row[0][1].startswith("none: every run that was drawn")
 
 
 def test_a_fault_of_what_judges_a_sweep_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:

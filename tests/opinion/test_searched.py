@@ -188,6 +188,9 @@ PLANTS = {
     "the second semantics judges steps otherwise": Plant(
         properties, "OF_STEPS", lambda true: (*true[:3], renamed(lambda *_: False, true[3])), (ZAB,)
     ),
+    "an error of a property is missed": Plant(
+        properties.Judge, "_ask", lambda _: lambda self, *asked: self.errors.append("division by zero"), (RING,)
+    ),
     "the interpreter lacks a step": Plant(
         Interpreter,
         "attempts",

@@ -117,7 +117,9 @@ class Loader:
         """Run the source at `path`, if it has not run yet, and return its module."""
         path = path.resolve()
         if path not in self.modules:
-            module = ModuleType(f"second_source_{path.stem}")
+            module = ModuleType(
+                f"second_source_{path.stem}" if path.stem != "__init__" else f"second_source_{path.parent.stem}"
+            )
             module.__file__ = str(path)
             sys.modules[module.__name__] = module  # dataclasses look it up
             importing = SimpleNamespace(**vars(builtins))
@@ -140,10 +142,16 @@ class Loader:
         base = path.parents[level - 1] if level else path.parent
         inner = name.replace(".", "/")
         for root in [base] if level else [base, self.main.parent, ROOT]:
-            if (root / f"{inner}.py").is_file() and name:
-                if root == ROOT and not self._is_source(root / f"{inner}.py"):
+            found = root / inner / "__init__.py"  # a package goes before a file of its name
+            if root == ROOT or not found.is_file():
+                found = root / f"{inner}.py"
+            if found.is_file() and name:
+                if root == ROOT and not self._is_source(found):
                     break
-                module = self.run(root / f"{inner}.py")
+                module = self.run(found)
+                for part in fromlist or ():
+                    if not hasattr(module, part) and (found.parent / f"{part}.py").is_file():
+                        setattr(module, part, self.run(found.parent / f"{part}.py"))
                 return module if fromlist else self._top(name, module)
             if fromlist and all((root / inner / f"{part}.py").is_file() for part in fromlist):
                 return SimpleNamespace(**{part: self.run(root / inner / f"{part}.py") for part in fromlist})
