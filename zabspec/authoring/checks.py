@@ -20,8 +20,8 @@ from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace, is_own_file
 from zabspec.language.layout.schema import NODE, Field, Role
-from zabspec.language.python.lang import MessageName
-from zabspec.language.python.meanings import constant, described, is_number
+from zabspec.language.python.lang import MessageName, RecordName
+from zabspec.language.python.meanings import constant, described, is_enumeration, is_number, is_value
 from zabspec.language.python.reference import MessageView, RecordValue, StateView
 from zabspec.roles import MOST_PROCESSES, type_name
 from zabspec.worlds.actor import LEADING
@@ -86,10 +86,10 @@ def check_texts(name: str, tree: ast.Module) -> None:
                     seen[known] = node.lineno
 
 
-def constants_of(module: ModuleType) -> dict[str, int | str]:
-    """Return the values of a module's names that protocols read as constants."""
-    given = {n: v.name if isinstance(v, MessageName) else constant(v) for n, v in vars(module).items()}
-    return {name: value for name, value in given.items() if value is not None and not name.startswith("__")}
+def meanings_of(module: ModuleType) -> dict[str, object]:
+    """Return what functions can read in a module by a global name."""
+    given = {name: value for name, value in vars(module).items() if not name.startswith("__")}
+    return {name: value for name, value in given.items() if isinstance(value, FunctionType) or is_meant(value)}
 
 
 def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> None:
@@ -111,16 +111,16 @@ def check_oracle(name: str, oracle: ModuleType, world: Iterable[ModuleType]) -> 
                 raise misdeclared(name, ("argument", "oracle"), said)
 
 
-def check_kept(name: str, module: ModuleType, read: Mapping[str, int | str]) -> None:
-    """Check that the constants of a protocol have kept their values since the source was read.
+def check_kept(name: str, module: ModuleType, read: Mapping[str, object]) -> None:
+    """Check that the names of a protocol have kept their meanings since the source was read.
 
     Raises:
         ProtocolError: one has changed.
     """
-    now = constants_of(module)
     for known, value in read.items():
-        if (type(now.get(known)), now.get(known)) != (type(value), value):
-            said = f"{known} was {value} when the file was read, and is {now.get(known)} now"
+        now = vars(module).get(known)
+        if now is not value and not is_alike(now, value):
+            said = f"{known} was {described(value)} when the file was read, and is {described(now)} now"
             raise misdeclared(
                 name, ("constant", known), f"{said}: a value that depends on a size must be a field or a parameter"
             )
@@ -151,12 +151,7 @@ def check_one_meaning(
                 place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} calls {read}, which {name} does not import: import it there too"
                 raise ProtocolError(f"{place.text}: {said}", place)
-            if (
-                here is None
-                or there is None
-                or here is there
-                or not isinstance(there, (FunctionType, int, MessageName))
-            ):
+            if here is None or here is there or not (isinstance(there, FunctionType | RecordName) or is_meant(there)):
                 continue
             if not is_alike(here, there):
                 place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
@@ -164,13 +159,20 @@ def check_one_meaning(
                 raise ProtocolError(said, place)
 
 
+def is_meant(value: object) -> bool:
+    """Return whether functions can read a value by a global name, or its members."""
+    return is_value(value) or is_enumeration(value)
+
+
 def is_alike(here: object, there: object) -> bool:
     """Return whether two values of a name are the same to a program."""
     match here, there:
-        case MessageName(), MessageName():
-            return here.name == there.name
         case FunctionType(), FunctionType():  # of which one may be a copy that has the name it was imported by
             return (here.__code__, here.__closure__) == (there.__code__, None) and here.__globals__ is there.__globals__
+        case MessageName() | RecordName() | type(), _:
+            return False
+        case range() | tuple(), range() | tuple():
+            return [(type(v), v) for v in (type(here), *here)] == [(type(v), v) for v in (type(there), *there)]
     return constant(here) is not None and (type(here), here) == (type(there), there)
 
 

@@ -33,8 +33,8 @@ from zabspec.authoring.checks import (
     check_replicas,
     check_roles,
     check_world,
-    constants_of,
     is_ours,
+    meanings_of,
 )
 from zabspec.authoring.clocks import (
     AHEAD,
@@ -218,7 +218,7 @@ class ProtocolSource:
         declared: the declaration.
         module: the module.
         digest: the digest of the source, and of the modules beside it that it imports.
-        constants: its constants, as they were when it was read.
+        meanings: what functions read by its global names, as it was when it was read.
         handlers: the functions that act for a process, and the functions that they call.
         actions, changes: the steps of processes, and of the environment, that need no message, in the source's order.
         receipts: the function that receives each kind of message.
@@ -253,7 +253,7 @@ class ProtocolSource:
     declared: Declaration
     module: ModuleType
     digest: str
-    constants: Mapping[str, int | str]
+    meanings: Mapping[str, object]
     handlers: frozenset[str]
     apart: Mapping[str, str]
     actions: tuple[Action, ...]
@@ -368,7 +368,7 @@ class ProtocolSource:
             around = member_fields(size.nodes) if self.declared.members is not None else ()
             parts = {f.name: f for f in (*fields, *around)}, {m.name: m for m in messages}
             check_processes(RoleTypes(self.name, roles, *parts, self.receipts, by_name), self.typed)
-        check_kept(self.name, self.module, self.constants)
+        check_kept(self.name, self.module, self.meanings)
         for f in fields:
             self._check_names(f)
             self._check_members(("field", f.name), f.kind)
@@ -866,7 +866,7 @@ class _Reader:
         shown = {f.__name__: self.observation(f) for f in observations}
         claims, through, quantified, deadlock = self.made_claims(claims, apart)
         return ProtocolSource(
-            self.name, self.declared, self.module, self.read.digest, constants_of(self.module), names, apart, actions,
+            self.name, self.declared, self.module, self.read.digest, meanings_of(self.module), names, apart, actions,
             changes, receipts, shown, claims, through, quantified, self.elects_by_choice(), goals, unheard,
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},

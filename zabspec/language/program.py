@@ -30,7 +30,7 @@ def own_names(module: ModuleType) -> dict[str, Any]:
     """Return the functions, integer constants, message names and structs that a module defines or imports."""
     given = {n: v if (number := constant(v)) is None else number for n, v in vars(module).items()}
     enumerations = {n: v for n, v in given.items() if is_enumeration(v)}
-    members = {f"{n}.{member.name}": int(member) for n, v in enumerations.items() for member in v}
+    members = {f"{n}.{name}": int(member) for n, v in enumerations.items() for name, member in v.__members__.items()}
     own = {
         name: value
         for name, value in given.items()

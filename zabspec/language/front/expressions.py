@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Mapping
+from enum import IntEnum
 from functools import reduce
 from types import FunctionType
 from typing import Any, Protocol
@@ -40,7 +41,7 @@ from zabspec.language.layout.schema import NODE, Field, Layout, Role
 from zabspec.language.layout.source import LanguageError, annotated, definition, said_file
 from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName
-from zabspec.language.python.meanings import constant
+from zabspec.language.python.meanings import constant, is_enumeration, is_value
 from zabspec.language.python.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.python.sentences import MARK
 from zabspec.roles import Role as OfRole
@@ -816,8 +817,11 @@ class Expressions:
             return self.constant(number, node)
         if isinstance(value, MessageName):
             return t.Const(t.NameType(), self.tag(value.name, node))
-        if constant(self.python.__globals__.get(name)) is not None:  # of the module of a function that is imported
+        there = self.python.__globals__.get(name)
+        if name not in self.front.namespace and (is_value(there) or is_enumeration(there)):  # of an imported function
             raise self.fail(node, f"{name} is not imported where {self.name} is: import it there too")
+        if isinstance(there, type) and issubclass(there, IntEnum) and not is_enumeration(there):
+            raise self.fail(node, f"{name} is no plain IntEnum: a member has behaviour or a meaning of its own")
         layout = self.front.layout
         own = name in layout.fields or name in layout.schema.constants
         more = f"; did you mean s.{name}?" if own else near(name, self.locals)

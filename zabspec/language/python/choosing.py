@@ -190,19 +190,24 @@ def every(tests: list[ast.expr]) -> ast.expr:
     return copy.deepcopy(ast.BoolOp(ast.And(), tests) if len(tests) > 1 else tests[0])
 
 
-def looks(function: FunctionType, name: str, names: Mapping[str, Any]) -> bool:
-    """Return whether what a function calls by a name writes nothing and chooses nothing, as far as the source shows."""
+def looks(function: FunctionType, name: str, names: Mapping[str, Any], above: tuple[FunctionType, ...] = ()) -> bool:
+    """Return whether what a function calls by a name writes nothing and chooses nothing, as far as the source shows.
+
+    Args:
+        above: the functions that call it: one that calls itself is refused later.
+    """
     given = function.__globals__.get(name)
     if name in OF_PYTHON:
         return given is None
     if isinstance(given, FunctionType):
         if given.__module__ == lang.__name__:
             return name in LOOKS
-        return looks_only(names.get(getattr(function, "apart", {}).get(name, name), given), names)
+        called = names.get(getattr(function, "apart", {}).get(name, name), given)
+        return called in above or looks_only(called, names, (*above, called))
     return isinstance(given, (MessageName, RecordName))
 
 
-def looks_only(function: FunctionType, names: Mapping[str, Any]) -> bool:
+def looks_only(function: FunctionType, names: Mapping[str, Any], above: tuple[FunctionType, ...]) -> bool:
     """Return whether a function writes nothing, and calls only what does not."""
     if function.__module__.partition(".")[0] in ("zabspec", "zabcheck", "checker"):
         return False
@@ -211,7 +216,7 @@ def looks_only(function: FunctionType, names: Mapping[str, Any]) -> bool:
         if isinstance(part, (ast.Attribute, ast.Subscript)) and isinstance(part.ctx, ast.Store):
             return False
         if isinstance(part, ast.Call) and not (
-            isinstance(part.func, ast.Name) and looks(function, part.func.id, names)
+            isinstance(part.func, ast.Name) and looks(function, part.func.id, names, above)
         ):
             return False
     return True

@@ -10,7 +10,7 @@ import ast
 import builtins
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
-from enum import IntEnum
+from enum import EnumType, IntEnum
 from types import FunctionType, WrapperDescriptorType
 from typing import Any, TypeGuard
 
@@ -56,8 +56,10 @@ def is_value(value: object) -> bool:
 
 
 def is_enumeration(value: object) -> TypeGuard[type[IntEnum]]:
-    """Return whether a value is an enumeration of constants."""
-    return isinstance(value, type) and issubclass(value, IntEnum) and all(constant(m) is not None for m in value)
+    """Return whether a value is an enumeration of constants, each of which its name in it means."""
+    if type(value) is not EnumType or not issubclass(value, IntEnum):
+        return False
+    return all(constant(m) is not None and getattr(value, n, None) is m for n, m in value.__members__.items())
 
 
 def is_number(value: object) -> TypeGuard[int]:
