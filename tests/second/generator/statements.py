@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.second.generator.expressions import WIDE, Expressions
 from tests.second.generator.kinds import (
     Cell,
@@ -20,6 +22,7 @@ from tests.second.generator.scope import HANDLER, Scope
 
 Lines = list[str]
 INDENT = "    "
+SIMPLE = re.compile(r"(s\.[^=()\n]+) = ([^\n]+)")  # a value for a place whose own text calls nothing
 
 
 def indented(lines: Lines) -> Lines:
@@ -168,7 +171,15 @@ class Statements(Expressions):
         return [c for c in self.words.cells if scope.writes(c) and c.name not in reserved]
 
     def write(self, scope: Scope) -> Lines:
-        """A field changes."""
+        """A field changes, or two of them in one statement."""
+        lines = self.changed(scope)
+        if self.words.sets and self.chance(self.words.sets / 4) and (one := SIMPLE.fullmatch("\n".join(lines))):
+            lines = self.changed(scope)
+            if two := SIMPLE.fullmatch("\n".join(lines)):
+                return [f"{one[1]}, {two[1]} = {one[2]}, {two[2]}"]
+        return lines
+
+    def changed(self, scope: Scope) -> Lines:
         cells = self.writable(scope)
         if not cells:
             return []
