@@ -20,8 +20,14 @@ from zabspec.language.python.reference import load
 from zabspec.model import Configuration, Model
 
 PLENTY = 1 << 60  # of a budget: what a record has is not counted
-ERRORS = (IndexError, ZeroDivisionError, AttributeError)
 OUTSIDE_OF_KEY = frozenset({Role.SCRATCH, Role.BUDGET})
+
+
+class NoSuchPart(AttributeError):
+    """A message has no such part."""
+
+
+ERRORS = (IndexError, ZeroDivisionError, NoSuchPart)  # in a step, which is then none; another error is zabcheck's own
 
 
 class Named:
@@ -52,7 +58,7 @@ class Msg:
         for own, value in self.fields:
             if own == name:
                 return value
-        raise AttributeError(f"{self.kind} carries no {name}")
+        raise NoSuchPart(f"{self.kind} carries no {name}")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Msg) and self.kind is other.kind and self.fields == other.fields
@@ -96,11 +102,13 @@ class SeqAt:
     def append(self, value: Any) -> None:
         self.slots[self.at] = (*self.slots[self.at], value)
 
-    def remove(self, k: int) -> None:
+    def pop(self, *place: int) -> Any:
         held = self.slots[self.at]
+        k = place[0] if place else len(held) - 1
         if not 0 <= k < len(held):
             raise IndexError(k)
         self.slots[self.at] = held[:k] + held[k + 1 :]
+        return held[k]
 
     def clear(self) -> None:
         self.slots[self.at] = ()
