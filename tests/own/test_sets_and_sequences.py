@@ -9,6 +9,7 @@ import pytest
 from benchmarks.tlc import TlcFailed, run_tlc, tlc_jar
 from checker.explore.symmetry import found_in
 from checker.proofs.tla.module import module_of
+from checker.requests.explore import Explore
 from tests.second.harness.book import Book
 from tests.second.harness.checking import Outcome, compare
 from tests.second.harness.question import Question
@@ -55,3 +56,65 @@ def test_tlc_meets_an_assertion(tmp_path: Path) -> None:
     made = module_of(Model(Configuration(protocol=path, nodes=2)), (), "Tells")
     with pytest.raises(TlcFailed, match=r"assert len\(m.log\) > 2 does not hold in on_tell"):
         run_tlc(JAR, made, limit=300)
+
+
+NAMES = {  # what a local name holds after its place has changed
+    "x = s.votes[p]\n    s.votes[p].clear()": 1,
+    "x: set[Node] = s.votes[p]\n    s.votes[p].clear()": 1,
+    "x, y = s.votes[p], 1\n    s.votes[p].clear()": 1,
+    "x = s.votes[p] if s.size[p] == 0 else s.more[p]\n    s.votes[p].clear()": 1,
+    "x = s.sets[p][0]\n    s.sets[p][0].clear()": 1,
+    "x = s.sets[p].pop(0)": 1,
+    "x, y = s.sets[p].pop(), 1": 1,
+    "x = s.more[p]\n    for one in s.sets[p]:\n        s.sets[p][0].clear()\n        x = one": 1,
+    "x = s.log[p]\n    s.log[p].append(1)": 2,  # a name for a sequence is its place
+    "x, y = s.log[p], 1\n    s.log[p].clear()": 0,
+    "s.votes[p], s.more[p] = s.more[p], s.votes[p]\n    x = s.more[p]": 1,
+}
+
+
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_a_name_keeps_a_set_and_is_the_place_of_a_sequence(engine: str, tmp_path: Path) -> None:
+    """And the second semantics agrees."""
+    path = tmp_path / "named.py"
+    for statements, size in NAMES.items():
+        path.write_text(NAMED.replace("STATEMENTS", statements).replace("SIZE", str(size)), encoding="utf-8")
+        found = Explore(str(path), evidence="explored", engine=engine).answer()
+        assert (found.overall, found.second.states > 1, found.second.none) == ("holds", True, ""), statements
+
+
+NAMED = '''"""What a name holds."""
+
+from typing import Annotated
+
+from zabcheck.language import *
+
+
+class State(Fields):
+    votes: Each[Node, set[Node]] = stored("a set")
+    more: Each[Node, set[Node]] = stored("another")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, 3)]], AtMost(3)]] = stored("a sequence")
+    sets: Each[Node, Annotated[SeqOf[set[Node]], AtMost(3)]] = stored("a sequence of sets")
+    size: Each[Node, Annotated[int, Range(0, 9)]] = stored("how many a name has, and one more")
+
+
+def on_start(s: State, p: Node) -> None:
+    s.votes[p].add(p)
+    s.log[p].append(2)
+    s.sets[p].append(s.votes[p])
+
+
+@action(when=lambda s, p: s.size[p] == 0)
+def take(s: State, p: Node) -> None:
+    STATEMENTS
+    s.size[p] = len(x) + 1
+
+
+@safety(witness=lambda s: s.size[0] > 0)
+def as_it_was(s: State) -> bool:
+    """A name has what it had."""
+    return all(s.size[p] in (0, SIZE + 1) for p in range(s.NODES))
+
+
+PROTOCOL = declare(__name__, nodes=2)
+'''

@@ -209,6 +209,11 @@ class SetView(Set):
     __hash__ = None  # type: ignore[assignment]
 
 
+def kept(value: Any) -> Any:
+    """Return a value as a name keeps it: a set as it is now (E8)."""
+    return frozenset(value) if isinstance(value, SetView) else value
+
+
 class Record(Kind):
     """An immutable record of integers (K8)."""
 
@@ -352,7 +357,7 @@ class SeqView:
     def pop(self, *place: int) -> Any:
         """Remove an element, the last one if no place is given, and return it (E15)."""
         k = place[0] if place else len(self) - 1
-        left, value = self.kind.removed(self.cells[self.index], k), self[k]
+        left, value = self.kind.removed(self.cells[self.index], k), kept(self[k])
         self._write(left)
         return value
 
@@ -362,7 +367,7 @@ class SeqView:
 
     def __iter__(self) -> Iterator[Any]:
         for k in range(len(self)):  # E5
-            yield self[k]
+            yield kept(self[k])
 
     def __contains__(self, value: Any) -> bool:
         return any(self[k] == value for k in range(len(self)))

@@ -27,10 +27,7 @@ from zabspec.second.kinds import (
 from zabspec.second.quorums import quorums_of, smallest
 from zabspec.second.state import NODE, Field, Role
 
-__all__ = [
-    "NOBODY", "NODE", "Bool", "Field", "Int", "Kind", "Message", "MessageUnion", "NodeId", "OneOf", "Processes",
-    "Record", "Role", "Seq", "SetOf",
-]  # fmt: skip
+__all__ = ["NOBODY", "Kind", "MessageUnion", "SetOf"]
 
 ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
 State = AnyMessage = Members = object
@@ -627,3 +624,5 @@ send_to_leader, send_to_follower = _acting("send_to_leader"), _acting("send_to_f
 abcast, abdeliver, accept, establish = (_acting(n) for n in ("abcast", "abdeliver", "accept", "establish"))
 revise, end_pass, end_leadership = (_acting(n) for n in ("revise", "end_pass", "end_leadership"))
 end_synchronization = _acting("end_synchronization")
+
+__all__ += [name for name in globals() if not name.startswith("_")]  # what `import *` gives

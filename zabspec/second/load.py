@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 from zabspec.second import language
-from zabspec.second.kinds import Fault, SetView
+from zabspec.second.kinds import Fault, kept
 from zabspec.second.language import Mark, MessageName, Variant
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,15 +52,27 @@ class Exact(ast.NodeTransformer):
 
     def visit_Assign(self, node: ast.Assign) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.targets[0], ast.Name) and isinstance(node.value, (ast.Attribute, ast.Subscript, ast.IfExp)):
-            node.value = ast.copy_location(ast.Call(ast.Name("__kept__", ast.Load()), [node.value], []), node)
+        to, value = node.targets[0], node.value
+        if isinstance(to, ast.Tuple) and isinstance(value, ast.Tuple) and len(to.elts) == len(value.elts):
+            value.elts = [self._kept(v) for v in value.elts]
+        elif isinstance(to, ast.Name):
+            node.value = self._kept(value)
         return node
 
-    def visit_Return(self, node: ast.Return) -> ast.AST:
+    def _named(self, node: ast.AnnAssign | ast.Return) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.value, (ast.Attribute, ast.Subscript, ast.IfExp)):
-            node.value = ast.copy_location(ast.Call(ast.Name("__kept__", ast.Load()), [node.value], []), node)
+        if node.value is not None:
+            node.value = self._kept(node.value)
         return node
+
+    visit_AnnAssign = visit_Return = _named
+
+    @staticmethod
+    def _kept(value: ast.expr) -> ast.expr:
+        """Keep what a place holds, where it gets a name."""
+        if not isinstance(value, (ast.Attribute, ast.Subscript, ast.IfExp)):
+            return value
+        return ast.copy_location(ast.Call(ast.Name("__kept__", ast.Load()), [value], []), value)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
@@ -95,11 +107,6 @@ def members(*given: int) -> frozenset[int]:
     if not all(0 <= k < 63 for k in given):
         raise Fault(f"{given} are no members of a set")
     return frozenset(given)
-
-
-def kept(value: Any) -> Any:
-    """Return a value as a name keeps it: a set as it is now (E8)."""
-    return frozenset(value) if isinstance(value, SetView) else value
 
 
 class Loader:
@@ -186,7 +193,8 @@ class Program:
         self.base: dict[str, Any] = {}
         for module in [*loaded, *mains]:
             self.base.update(vars(module))
-        self.visible = {name for module in mains for name in vars(module)} | set(overrides)
+        own = ((name, value) for module in mains for name, value in vars(module).items())
+        self.visible = {name for name, value in own if vars(language).get(name) is not value} | set(overrides)
         self.names: dict[str, Any] = {}
         self.moved: dict[int, FunctionType] = {}
         self.overrides = overrides

@@ -330,7 +330,7 @@ class SeqView:
         write(self.buffer, self._place(k), self.kind.element, value, self.label)
 
     def __iter__(self) -> Iterator[Any]:
-        return (self[k] for k in range(len(self)))
+        return (kept(self[k]) for k in range(len(self)))
 
     def __add__(self, other: Iterable[Any]) -> list[Any]:
         return [*self, *other]
@@ -368,7 +368,7 @@ class SeqView:
         if not 0 <= k < count:
             told = f"has no element {k} to remove: it holds {count}"
             raise RangeError(self.label, "has no such place", "", told, (self.buffer, self.at, None))
-        value = self[k]
+        value = kept(self[k])
         size = self.kind.element.size
         start = self.at + self.kind.header
         rest = bytes(self.buffer[start + (k + 1) * size : start + count * size])
