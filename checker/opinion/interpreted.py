@@ -60,10 +60,6 @@ class Interpreted:
         except ERRORS:
             return None
 
-    def broken(self, after: StateView, before: StateView | None) -> list[str]:
-        """Return the names of the properties that a state, or the step to it, violates."""
-        return [p.name for p in self.properties if self.holds(p, after, before) is False]
-
     def read_by(self, p: Property, data: bytes) -> tuple[bool | None, set[int]]:
         """Return whether a state satisfies a property, and the bytes that this depends on."""
         view = StateView(self.layout, data)

@@ -40,6 +40,8 @@ from zabspec.proofs.z3_terms import Z3Terms
 # --- hold the formula of all runs against the interpreter: runs drawn from it replay, and random runs satisfy it ---
 
 RUNS = 25  # of each kind
+WALKS = 400  # random runs, and the CPU seconds for them, of which only what they meet is compared
+SECONDS = 0.5
 TOGETHER = 3  # steps that a drawn run must take, at random
 QUERY = 2.0  # seconds to draw a run, or to find one
 
@@ -52,6 +54,7 @@ class BoundedSearch(Protocol):
     properties: tuple[Property, ...]
     z3: Z3Terms
     solver: Solver
+    in_range: bool
 
     def schedule(self, model: ModelRef) -> tuple[int, ...]: ...
 
@@ -69,7 +72,7 @@ class BoundedOpinion(Interpreted):
         super().__init__(search.transition.model, search.properties)
         self.search, self.start, self.left = search, start, left
         self.runs: list[tuple[int, ...]] = []  # drawn from the formula
-        self.source = random.Random(len(search.run.rounds))
+        self.source = random.Random(search.solver.seed)
         self.widths = {key: search.transition.cells.all[key].width for key in search.run.state}
 
     @property
@@ -81,11 +84,14 @@ class BoundedOpinion(Interpreted):
         """Return the state after a step of a run.
 
         Raises:
-            Differs: the step violates a property, which no run does by the formula.
+            Differs: the step violates a property, or judging one meets an error, which no run does by the formula.
         """
         self.steps += 1
-        if broken := self.broken(view, StateView(self.layout, state)):
-            raise Differs(f"a {run} violates {', '.join(broken)}")
+        before = StateView(self.layout, state)
+        for p in self.properties:
+            held = self.holds(p, view, before)
+            if held is False or (held is None and not self.search.in_range):
+                raise Differs(f"a {run} violates {p.name}" + (", or meets an error in it" if held is None else ""))
         return view.key()
 
     def draw(self) -> None:
@@ -118,17 +124,30 @@ class BoundedOpinion(Interpreted):
         if bytes_of(self.layout, {**zeros, **ends})[: self.layout.size] != state:
             raise Differs("a run of the formula ends in another state")
 
-    def walk(self) -> None:
-        """Take a random run in the interpreter, and search the formula for one that ends as it does.
+    def walk(self, length: int) -> bytes:
+        """Return the state after a random run of the interpreter.
 
         Raises:
-            Differs: there is none, or the run violates a property.
+            Differs: the run violates a property, or meets an error.
         """
-        search, state = self.search, self.start
-        for _ in range(self.source.randint(0, len(search.run.rounds))):
-            if not (ways := self.ways(state)):
+        state = self.start
+        for _ in range(length):
+            attempts = dict(self.engine.attempts(state))
+            ways = [view for view in attempts.values() if isinstance(view, StateView)]
+            if len(ways) < len(attempts) and not self.search.in_range:
+                raise Differs("a step of a random run meets an error")
+            if not ways:
                 break
             state = self.after(state, self.source.choice(ways), "random run")
+        return state
+
+    def seek(self, state: bytes) -> None:
+        """Search the formula for a run that ends in a state.
+
+        Raises:
+            Differs: there is none.
+        """
+        search = self.search
         values = values_of(self.layout, state)
         same: Truth = True
         for key, value in search.run.state.items():
@@ -147,10 +166,16 @@ class BoundedOpinion(Interpreted):
         Raises:
             Differs: they do not agree.
         """
+        rounds = len(self.search.run.rounds)
         while self.states < RUNS and self.left() > 0:
             self.draw()
-            self.walk()
+            self.seek(self.walk(self.source.randint(0, rounds)))
             self.states += 1
+        end = time.process_time() + SECONDS
+        for _ in range(WALKS):
+            if time.process_time() > end:
+                break
+            self.walk(rounds)
 
 
 def second_opinion(search: BoundedSearch, start: bytes, left: Callable[[], float]) -> SecondOpinion:

@@ -1,8 +1,8 @@
 """Hold the formulas of an induction, and what is concluded from them, against the interpreter in random states.
 
 States are drawn from both sides: z3 draws some that satisfy the assumptions, reachable or not, and the interpreter
-walks to some and changes a few cells of them. In each of them both judge every clause, list the steps and take them. So
-a formula that is stronger than its clause shows as well as a weaker one.
+walks to some and changes a few values of them, often to an end of their range. In each of them both judge every clause,
+list the steps and take them. So a formula that is stronger than its clause shows as well as a weaker one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from checker.opinion.outcome import Differs, SecondOpinion
 from checker.proofs.symbolic.induction import Induction, describe
 from checker.proofs.symbolic.transition import StepChoice
 from invariants.registry import STEP
-from zabspec.language.python.reference import StateView
+from zabspec.language.layout.kinds import Int, Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.layout.schema import Role
+from zabspec.language.python.reference import RecordValue, SeqView, StateView, write
 from zabspec.proofs.symbolic_memory import bytes_of, values_of
 from zabspec.proofs.symbolic_terms import Term, Truth, and_, equal, evaluate
 
-FEWEST, MOST = 12, 50  # states of z3, and of random runs; as many more have some cells changed
+FEWEST, MOST = 12, 50  # states of z3, and of random runs; as many more have some values changed
 CELLS = 3000  # a state with so many cells and more is dear: the fewest are drawn
-CHANGED = 3  # the most cells that are changed
+CHANGED = 3  # the most values that are changed
 FIXED = 6  # cells whose content is drawn before z3 completes the state
 WORD = (1 << 32) - 1  # the bits of a step word without its choice
 QUERY = 5.0  # seconds to draw a state
@@ -38,11 +40,13 @@ class Claims:
     Attributes:
         kept: the clauses and properties that every step preserves, or that follow.
         never: the labels of the moves that are never possible.
+        erring: the labels of the moves that may meet an error; empty for listing the steps.
         lasting: the clauses that so many steps preserve, the states before each satisfying every clause.
     """
 
     kept: frozenset[str]
     never: frozenset[str]
+    erring: frozenset[str]
     lasting: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -58,6 +62,7 @@ class InductionOpinion(Interpreted):
         self.kept = [p for p in self.properties if p.name in claims.kept]
         self.words = {move.word & WORD for move in induction.moves}
         self.never = {(m.word, m.message) for m in induction.moves if m.label in claims.never}
+        self.safe = {m.word for m in induction.moves} - {m.word for m in induction.moves if m.label in claims.erring}
 
     def compare(self) -> None:
         """Compare the initial states, and states that either side draws.
@@ -71,18 +76,16 @@ class InductionOpinion(Interpreted):
             starts = (StateView(self.layout, data) for data in self.starts)
             if clause.name in claimed and not all(self.holds(clause, s) for s in starts):
                 raise Differs(f"an initial state violates {clause.name}")
-        for by_z3, states in ((False, self.walked(self.source, count)), (True, self.drawn(self.source, count))):
+        runs = "a run violates a clause, and every clause is proved" if claimed.issuperset(self.induction.known) else ""
+        by_z3 = "z3 takes a state for one that satisfies the assumptions, and it does not"
+        for wrong, states in ((runs, self.walked(self.source, count)), (by_z3, self.drawn(self.source, count))):
             for data in states:
-                if not self.agree(data, True) and by_z3:
-                    raise Differs("z3 takes a state for one that satisfies the assumptions, and it does not")
-                self.agree(self.altered(data, self.source), False)
+                if not self.agree(data) and wrong:
+                    raise Differs(wrong)
+                self.agree(self.altered(data))
 
-    def agree(self, data: bytes, is_legal: bool) -> bool:
+    def agree(self, data: bytes) -> bool:
         """Compare everything about one state; return whether it satisfies the assumptions.
-
-        Args:
-            data: the state.
-            is_legal: whether z3 must consider it; otherwise it is passed over if z3 does not.
 
         Raises:
             Differs: they do not agree.
@@ -92,9 +95,7 @@ class InductionOpinion(Interpreted):
         for made, term in self.induction.views.means.items():
             known[made] = evaluate(term, known)
         if not all(worth(t, known) for t in self.induction.ranges):
-            if is_legal:
-                raise Differs("a state that a run reaches is none of those that z3 considers")
-            return False
+            raise Differs("a state whose values are in their ranges is none of those that z3 considers")
         self.states += 1
         reads = self.judged(data, known)
         after = self.stepped(data, known)
@@ -102,6 +103,11 @@ class InductionOpinion(Interpreted):
             return False
         before = StateView(self.layout, data)
         for word, view in after.items():
+            if not isinstance(view, StateView):
+                if word in self.safe or not (word or "" in self.claims.erring):
+                    taken = describe(word) if word else "listing the steps"
+                    raise Differs(f"{taken} has an error in a state that satisfies the assumptions")
+                continue
             if self.never & {(word, 0), (word, view.buffer[self.message])}:
                 raise Differs(f"{describe(word)} can be taken from a state that satisfies the assumptions")
             changed = {k for k, (x, y) in enumerate(zip(before.buffer, view.buffer, strict=True)) if x != y}
@@ -152,8 +158,10 @@ class InductionOpinion(Interpreted):
             raise Differs(f"in some state every clause holds, and {violated} does not")
         return reads if every else None
 
-    def stepped(self, data: bytes, known: Known) -> dict[int, StateView]:
-        """Compare the possible steps of a state, and the effects of those that are queried; return the states after.
+    def stepped(self, data: bytes, known: Known) -> dict[int, Any]:
+        """Compare the possible steps of a state, and the effects of those that are queried.
+
+        Return by step the state after it, or its error; by 0 that the steps cannot be listed.
 
         Raises:
             Differs: a step is possible for one alone, or its effect is another.
@@ -164,14 +172,14 @@ class InductionOpinion(Interpreted):
         if unlisted != refused:
             raise Differs("in some state listing the steps has an error, or its formula has, but not both")
         if unlisted or worth(t.no_word, known):  # or a step of what is no process: it has no number
-            return {}
+            return {0: None}
         possible, right = {w for w, guard in t.guards.items() if worth(guard, known)}, {w & WORD for w in taken}
         for word in possible ^ right:
             raise Differs(f"in some state the step {describe(word)} is possible, or its formula says so, but not both")
         for word in possible & self.words:
             for action in self.induction.actions_of(word):
                 self.effect(action, taken, known)
-        return {w: after for w, after in taken.items() if isinstance(after, StateView)}
+        return taken
 
     def effect(self, action: StepChoice, taken: Mapping[int, Any], known: Known) -> None:
         """Compare the effect of one step with one choice."""
@@ -204,16 +212,44 @@ class InductionOpinion(Interpreted):
             if model is not None:
                 yield self.induction.bytes_in(model, self.transition.state)
 
-    def altered(self, data: bytes, source: random.Random) -> bytes:
-        """Return a state with a few cells changed; it may not be a legal one."""
-        values = values_of(self.layout, data)
-        for key in source.sample([*self.variables.values()], min(len(self.variables), source.randint(1, CHANGED))):
-            width = self.transition.cells.all[key].width
-            values[key] = source.getrandbits(width) if width else bool(source.getrandbits(1))
-        try:
-            return bytes_of(self.layout, values)[: self.layout.size]
-        except (IndexError, OverflowError):  # no message has this number
-            return data
+    def altered(self, data: bytes) -> bytes:
+        """Return a state with a few values changed, within their ranges."""
+        view = StateView(self.layout, data)
+        fields = [f for f in self.layout.schema.fields if f.role is not Role.SCRATCH and f.kind.size]
+        for _ in range(self.source.randint(1, CHANGED)):
+            f = self.source.choice(fields)
+            if places := [at for _, at in self.layout.elements(f.name)]:
+                change(view.buffer, self.source.choice(places), f.kind, self.source)
+        return view.key()
+
+
+def change(buffer: bytearray, at: int, kind: Kind, source: random.Random) -> None:
+    """Change some part of a value as the interpreter writes it, within its range."""
+    if isinstance(kind, Seq):
+        held = SeqView(buffer, at, kind, "")
+        k, way = source.randrange(max(1, len(held))), source.randrange(3)
+        if not len(held):
+            return
+        if way == 0:
+            held.remove(k)
+        elif way == 1 and len(held) < kind.capacity:
+            held.append(held[k])
+        else:
+            change(buffer, at + kind.header + k * kind.element.size, kind.element, source)
+    elif isinstance(kind, MessageUnion):
+        if buffer[at] and (parts := [*kind.places[buffer[at] - 1].values(), *kind.envelope_places.values()]):
+            inner, part, _ = source.choice(parts)
+            change(buffer, at + inner, part, source)
+    elif isinstance(kind, Record):
+        shift, mask, _ = kind.places[name := source.choice([*kind.fields])]
+        field, word = kind.fields[name], int.from_bytes(buffer[at : at + kind.size], "little")
+        most = mask if isinstance(field, SetOf) else field.hi - field.lo
+        word = word & ~(mask << shift) | source.choice((0, most, source.randint(0, most))) << shift
+        write(buffer, at, kind, RecordValue(kind, word), "")
+    elif isinstance(kind, SetOf):
+        write(buffer, at, kind, kind.members(source.getrandbits(kind.count)), "")
+    elif isinstance(kind, Int):
+        write(buffer, at, kind, source.choice((kind.lo, kind.hi, source.randint(kind.lo, kind.hi))), "")
 
 
 def second_opinion(induction: Induction, claims: Claims) -> SecondOpinion:

@@ -232,6 +232,11 @@ class Outcome:
         return {t.move: t.forbidden_by for t in self.taken if t.impossible}
 
     @property
+    def erring(self) -> frozenset[str]:
+        """The moves that may meet an error, and the empty string if listing the steps may."""
+        return frozenset(t.move for t in self.taken if t.errors or t.granted or t.undecided)
+
+    @property
     def within(self) -> tuple[str, ...]:
         """The flags whose ranges some step would leave: the proof is about runs without these.
 
@@ -355,14 +360,15 @@ def answer(task: tuple[Question, int]) -> tuple[Taken, list[InductionFinding]]:
     return taken, [] if taken.impossible else asked.ask(move)
 
 
-def opinion(task: tuple[Question, Mapping[str, int], frozenset[str]]) -> SecondOpinion:
+def opinion(task: tuple[Question, Mapping[str, int], frozenset[str], frozenset[str]]) -> SecondOpinion:
     """Hold an induction, and what it concluded, against the interpreter."""
     from checker.proofs.symbolic.induction_opinion import Claims, second_opinion
 
-    question, kept, never = task
+    question, kept, never, erring = task
     record_into(question.smt2)
     one_step = frozenset(name for name, k in kept.items() if k == 1)
-    return second_opinion(induction(question), Claims(one_step, never, {n: k for n, k in kept.items() if k > 1}))
+    longer = {n: k for n, k in kept.items() if k > 1}
+    return second_opinion(induction(question), Claims(one_step, never, erring, longer))
 
 
 def answer_k(task: tuple[Question, str]) -> tuple[str, int, SolverAnswer, float]:
@@ -429,7 +435,8 @@ def run(
         try_longer(question, verdicts, workers)
         kept = {name: v.k for name, v in verdicts.items() if v.holds}
         if kept and not outcome.unasked:
-            outcome.second = workers.result(workers.ask(opinion, (question, kept, frozenset(outcome.impossible))))
+            claimed = question, kept, frozenset(outcome.impossible), outcome.erring
+            outcome.second = workers.result(workers.ask(opinion, claimed))
         tell_why(question, verdicts, workers)
     outcome.taken.sort(key=lambda t: t.move)
     return outcome

@@ -14,7 +14,7 @@ from checker.commands.init import START
 from checker.opinion.outcome import SecondOpinion
 from checker.proofs.symbolic import induction, pool, unroll, views
 from checker.proofs.symbolic.assumptions import beside, cut, sized
-from checker.proofs.symbolic.bmc import Bounds, check
+from checker.proofs.symbolic.bmc import Bounds, Search, check
 from checker.proofs.symbolic.enabledness import Possible
 from checker.proofs.symbolic.induction import Induction, InductionFinding
 from checker.proofs.symbolic.induction_opinion import Claims, second_opinion
@@ -30,6 +30,42 @@ from zabspec.proofs import symbolic_terms as terms
 from zabspec.proofs.symbolic_statements import SymbolicProgram
 from zabspec.proofs.z3_terms import Z3Terms
 
+FAR = """
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import Fields, Int, Node, action, declare, safety, shared
+
+
+class State(Fields):
+    count: Annotated[int, Int(0, 40)] = shared("how often it was counted")
+    spoilt: bool = shared("whether it was, at the end")
+
+
+@action(when=lambda s, p: s.count < 40)
+def grow(s: State, p: Node) -> None:
+    s.count += 1
+
+
+@action(when=lambda s, p: s.count == 40)
+def spoil(s: State, p: Node) -> None:
+    s.spoilt = True
+
+
+def counted(s: State) -> bool:
+    return s.count > 0
+
+
+@safety(witness=counted)
+def low(s: State) -> bool:
+    'It is not spoilt.'
+    return not s.spoilt
+
+
+PROTOCOL = declare(__name__, nodes=2)
+"""
+
 # Protocols that between them use what the faults concern, the largest last.
 TEXTS = {
     "a helper that returns": SMALL["return before no error"].text,
@@ -38,6 +74,9 @@ TEXTS = {
     "errors in a clause": SMALL["an error met before"].text,
     "alternatives": SMALL["three alternatives"].text,
     "beyond a range": SMALL["beyond a range"].text.replace("s.level[p] += 5", "s.level[p] += 3"),
+    "one is skipped": SMALL["as it is"].text.replace("s.level[p] > 2", "s.level[p] == 1"),
+    "far away": FAR,
+    "beyond a range, far away": FAR.replace("when=lambda s, p: s.count < 40", ""),
     "two-phase commit": START.read_text(encoding="utf-8"),
 }
 
@@ -63,7 +102,7 @@ def opinion(path: str) -> SecondOpinion | None:
         if not taken.impossible:
             pool.note(verdicts, asked.ask(move))
     kept = frozenset(name for name, v in verdicts.items() if v.word == pool.PROVED)
-    return second_opinion(asked, Claims(kept, frozenset(outcome.impossible))) if kept else None
+    return second_opinion(asked, Claims(kept, frozenset(outcome.impossible), outcome.erring)) if kept else None
 
 
 def bounded(path: str) -> str:
@@ -122,6 +161,22 @@ def fewer_states(true: Any) -> Any:
     return well_formed
 
 
+def none_at_the_end(true: Any) -> Any:
+    def well_formed(layout: Any, values: Any) -> list[Any]:
+        counts = [v for v in values.values() if isinstance(v, terms.Term) and v.width == 6]
+        return [*true(layout, values), *(terms.not_(terms.equal(v, 40, 6)) for v in counts)]
+
+    return well_formed
+
+
+def without_errors(true: Any) -> Any:
+    def ask(self: Any, seconds: float) -> Result:
+        self.errors_at_end = []
+        return true(self, seconds)
+
+    return ask
+
+
 def negated(true: Any) -> Any:
     return lambda self, t: true(self, terms.not_(t) if getattr(t, "op", "") == "<" else t)
 
@@ -166,6 +221,9 @@ PLANTS: dict[str, Plant] = {
     ),
     "errors of clauses are ignored": Plant(views.Views, "holds", holds, "errors in a clause"),
     "some states are not considered": Plant(induction, "well_formed", fewer_states),
+    "numbers end before their ranges": Plant(induction, "well_formed", none_at_the_end, "far away"),
+    "no step meets an error": Plant(Possible, "errors", lambda _: lambda *_: ((), ()), "beyond a range, far away"),
+    "errors in properties are not asked": Plant(Search, "ask", without_errors, "errors in a clause"),
     "nothing is left to show": Plant(Induction, "open", lambda _: lambda *_: [], "a helper that returns late"),
     "no step breaks any clause": Plant(
         Induction, "may_break", lambda _: lambda *_: False, "a helper that returns late"
@@ -197,10 +255,18 @@ def test_planted_faults_are_met(write: Callable[[str], str], monkeypatch: pytest
 
 
 @pytest.mark.slow(seconds=2)
-def test_what_several_steps_are_said_to_preserve_is_taken(write: Callable[[str], str]) -> None:
-    """`low` is violated after two steps, the states before each satisfying it."""
-    path = write("a helper that returns late")
+@pytest.mark.parametrize(
+    ("name", "steps", "sentence"),
+    [
+        ("a helper that returns late", 2, "2 steps violate low"),  # the states before each satisfying it
+        ("one is skipped", 4, "a run violates a clause"),  # after one step; no four steps satisfy it before the last
+    ],
+)
+def test_what_several_steps_are_said_to_preserve_is_taken(
+    write: Callable[[str], str], name: str, steps: int, sentence: str
+) -> None:
+    path = write(name)
     c = sized(Configuration(path, nodes=2, channel=2))
     clauses = argument_of(path).clauses  # type: ignore[union-attr]
-    found = second_opinion(Induction(Model(c), clauses), Claims(frozenset(), frozenset(), {"low": 2}))
-    assert "2 steps violate low" in found.difference
+    claims = Claims(frozenset(), frozenset(), frozenset(), {"low": steps})
+    assert sentence in second_opinion(Induction(Model(c), clauses), claims).difference
