@@ -1,17 +1,32 @@
-"""Hold the machine code of a liveness check against the interpreter: steps, the stable phase, and who waits in it."""
+"""Hold a liveness check against the interpreter, and against the second semantics.
+
+The interpreter judges machine code: steps, the stable phase, and who waits in it. The second semantics searches a part
+of the stable phase for fair runs in which a process waits forever.
+"""
 
 from __future__ import annotations
 
 import random
+import time
+from collections.abc import Iterator
+from typing import Any
 
 from checker.live.code import LiveCode
+from checker.live.run import Live
 from checker.opinion.compiled import STATES, CompiledOpinion
-from checker.opinion.outcome import Differs, SecondOpinion
+from checker.opinion.outcome import BY_SECOND, Differs, SecondOpinion
+from checker.opinion.searched import request_of
 from traces.record.fair import StableWorld
 from zabspec.language.python.reference import ERRORS, StateView
+from zabspec.second import own
+from zabspec.second.kinds import Fault
+from zabspec.second.progress import goals
+from zabspec.second.world import World
 
 WORD = (1 << 32) - 1  # the bits of a step word without its choice
 ON = 4  # steps that a run goes on in the stable phase
+RUNS, LENGTH = 30, 12  # random runs of the second semantics, and their steps before the stable phase begins
+SECONDS = 0.5  # of CPU for the stable phase
 
 
 class LiveOpinion(CompiledOpinion):
@@ -73,3 +88,38 @@ def second_opinion(code: LiveCode, seed: int = 0) -> SecondOpinion:
     """Compare machine code that found no starvation with the interpreter, along random runs."""
     here = LiveOpinion(code, random.Random(seed))
     return here.opinion(lambda: here.walk(random.Random(seed), STATES // 2))
+
+
+def walked(world: World, source: random.Random) -> Iterator[tuple[Any, ...]]:
+    """Yield the states of random runs of the second semantics."""
+    starts = [*world.initials()]
+    for _ in range(RUNS):
+        ways = starts
+        for _ in range(LENGTH):
+            state = source.choice(ways)
+            yield state
+            ways = [a for step in world.steps(state) for a in world.outcomes(state, step) if not isinstance(a, Fault)]
+            if not ways:
+                break
+
+
+def opinion_of_fair_runs(code: LiveCode, live: Live, seed: int = 0) -> SecondOpinion:
+    """Search a part of the stable phase, by the second semantics, for a fair run that starves a process."""
+    model, explored = code.model, 0
+    if not model.protocol.text.goals or not live.exploration.complete:
+        return SecondOpinion(none="the second semantics judges fair runs of user protocols whose states are all found")
+    end = time.process_time() + SECONDS
+
+    def may() -> bool:
+        nonlocal explored
+        explored += 1
+        return time.process_time() < end
+
+    try:
+        world = own.build(request_of(model.configuration))
+        said = goals(world, list(dict.fromkeys(walked(world, random.Random(seed)))), may)
+        names = ", ".join(g.name for g in live.goals if said[g.name]["result"] == "violated")
+    except Exception as problem:  # whatever it lacks, the verdict stands
+        return SecondOpinion(none=f"the second semantics does not judge fair runs: {type(problem).__name__}: {problem}")
+    difference = f"a fair run starves a process, against {names}" if names else ""
+    return SecondOpinion(BY_SECOND, explored, seed=seed, difference=difference)

@@ -95,7 +95,8 @@ class LiveRequest(BoundedRequest):
         found.compile_seconds = ready
         if found.complete and not found.found:
             semantics = second_opinion(model, run.explorer, found.exploration, None)
-            found.second = joined_opinions([interpreted.second_opinion(code), semantics])
+            fair = interpreted.opinion_of_fair_runs(code, found)
+            found.second = joined_opinions([interpreted.second_opinion(code), semantics, fair])
         return Lived(
             found,
             configuration,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checker.explore.compiled import Compiled
+from checker.live import fair_runs
 from checker.live.code import LiveCode
 from checker.proofs.requests.bmc import Bmc
 from checker.proofs.requests.refine import Refine
@@ -104,3 +106,25 @@ def test_the_second_semantics_contradicts(monkeypatch: pytest.MonkeyPatch, reque
     assert answer.exit_code == 3
     assert answer.sentence.startswith("no verdict: ")
     assert "the second semantics contradicts the verdict" in answer.sentence
+
+
+FAIR = Path("examples/exercises/fair.py").read_text(encoding="utf-8")
+LATCH = "s.at[p] == WAITING and not s.latched"
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "other"),
+    [(fair_runs, "is_strong", lambda *_: True), (fair_runs.FairRuns, "of_process", lambda *_: iter(()))],
+)
+def test_fair_runs_are_searched_by_the_second_semantics(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, owner: Any, name: str, other: Any
+) -> None:
+    """A thread waits forever for a latch; if entering is strongly fair, none does."""
+    path = tmp_path / "fair.py"
+    path.write_text(FAIR.replace(LATCH, f'{LATCH}, fair="strong"'), encoding="utf-8")
+    assert LiveRequest(str(path)).answer().exit_code == 0
+    path.write_text(FAIR, encoding="utf-8")
+    monkeypatch.setattr(owner, name, other)
+    answer = LiveRequest(str(path)).answer()
+    assert answer.exit_code == 3
+    assert "the second semantics contradicts the verdict: a fair run starves a process" in answer.sentence

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import networkx as nx
-
-from tests.second.explore import Graph
 from zabspec.second.connections import UNORDERED, Connections
 from zabspec.second.kinds import Fault
 from zabspec.second.world import Step, World
@@ -16,7 +13,10 @@ from zabspec.second.world import Step, World
 
 @dataclass
 class Stable:
-    """The stable phase: its states, the classes of fair steps enabled in each, and its edges with their classes."""
+    """The stable phase: its states, the classes of fair steps enabled in each, and its edges with their classes.
+
+    The first states have all their edges: as many as `enabled` has entries.
+    """
 
     states: list[tuple] = field(default_factory=list)
     enabled: list[set[tuple]] = field(default_factory=list)
@@ -26,7 +26,7 @@ class Stable:
 def fair_class(world: World, step: Step) -> tuple | None:
     """Return the class of a step that a fair run has to take, or None (G1)."""
     if step.label == "receive":
-        return ("receive", step.process, step.peer, step.message.raw)
+        return ("receive", step.process, step.peer, step.message and step.message.raw)
     if step.label in ("oracle", "give_up"):
         return ("oracle", step.process)
     if step.label in ("to_follower", "follower_learns"):
@@ -49,7 +49,7 @@ def stable_steps(world: World, state: tuple, named: int) -> list[Step]:
     """Return the steps of a state of the stable phase (G2, G3)."""
     steps = world.steps(state)
     if not isinstance(world, Connections):
-        return [step for step in steps if step.label != "receive" or step.message.ahead == 0]
+        return [step for step in steps if step.message is None or step.label != "receive" or step.message.ahead == 0]
     steps = [step for step in steps if step.label != "oracle" or step.peer == named]
     s = world.s
     for p in range(world.n):
@@ -59,8 +59,15 @@ def stable_steps(world: World, state: tuple, named: int) -> list[Step]:
     return steps
 
 
-def stable_phase(world: World, graph: Graph, named: int) -> Stable:
-    """Explore the stable phase from every reached state; over connections those in which `named` is up."""
+def stable_phase(world: World, states: Iterable[tuple], named: int, may: Callable[[], bool]) -> Stable:
+    """Explore the stable phase from some states; over connections from those in which `named` is up.
+
+    Args:
+        may: whether one more state may be explored.
+
+    Raises:
+        ValueError: a step of it meets an error.
+    """
     budgets = [world.left[b] for b in world.left if b not in world.model.own]
     stable, numbers = Stable(), {}
 
@@ -70,24 +77,38 @@ def stable_phase(world: World, graph: Graph, named: int) -> Stable:
             stable.states.append(state)
         return numbers[state]
 
-    for state in graph.states:
+    for state in states:
         world.s.load(state)
-        if named < 0 or world.up(named):
-            cells = list(state)
-            for place in budgets:
-                cells[place] = 0
-            number(tuple(cells))
-    for i, state in enumerate(stable.states):
-        try:
-            steps = stable_steps(world, state, named)
-        except Fault:
-            steps = []
-        stable.enabled.append({c for c in (fair_class(world, step) for step in steps) if c})
-        for step in steps:
-            for result in world.outcomes(state, step):
-                if not isinstance(result, Fault):
-                    stable.edges.append((i, number(result), fair_class(world, step)))
+        if named >= 0 and not world.up(named):
+            continue
+        cells = list(state)
+        for place in budgets:
+            cells[place] = 0
+        number(tuple(cells))
+        while len(stable.enabled) < len(stable.states):
+            if not may():
+                return stable
+            expand(world, stable, number, named)
     return stable
+
+
+def expand(world: World, stable: Stable, number: Callable[[tuple], int], named: int) -> None:
+    """Take every step of the first state of the stable phase of which none was taken.
+
+    Raises:
+        ValueError: one meets an error.
+    """
+    i = len(stable.enabled)
+    try:
+        steps = stable_steps(world, stable.states[i], named)
+    except Fault as fault:
+        raise ValueError(f"listing the steps meets an error: {fault}") from None
+    stable.enabled.append({c for c in (fair_class(world, step) for step in steps) if c})
+    for step in steps:
+        for result in world.outcomes(stable.states[i], step):
+            if isinstance(result, Fault):
+                raise ValueError(f"a step meets an error: {result}")
+            stable.edges.append((i, number(result), fair_class(world, step)))
 
 
 def starves(stable: Stable, waits: list[bool]) -> bool:
@@ -100,8 +121,7 @@ def starves(stable: Stable, waits: list[bool]) -> bool:
 def stays(stable: Stable, among: set[int]) -> bool:
     """Whether a fair run goes on for ever among some states."""
     edges = [edge for edge in stable.edges if edge[0] in among and edge[1] in among]
-    inside = nx.DiGraph(edge[:2] for edge in edges)
-    for states in list(nx.strongly_connected_components(inside)):
+    for states in components(among, edges):
         within = [which for i, j, which in edges if i in states and j in states]
         if not within:
             continue
@@ -115,25 +135,57 @@ def stays(stable: Stable, among: set[int]) -> bool:
     return False
 
 
-def goals(world: World, graph: Graph) -> dict[str, dict[str, Any]]:
+def components(among: set[int], edges: list[tuple[int, int, Any]]) -> Iterator[set[int]]:
+    """Yield the strongly connected components of some states (Kosaraju's algorithm)."""
+    onward: dict[int, list[int]] = {i: [] for i in among}
+    back: dict[int, list[int]] = {i: [] for i in among}
+    for i, j, _ in edges:
+        onward[i].append(j)
+        back[j].append(i)
+    seen: set[int] = set()
+    order = [i for root in among if root not in seen for i in visited(root, onward, seen)]
+    seen.clear()
+    for root in reversed(order):
+        if root not in seen:
+            yield set(visited(root, back, seen))
+
+
+def visited(root: int, ways: dict[int, list[int]], seen: set[int]) -> list[int]:
+    """Return what a state leads to and was not seen, each behind what it leads to itself."""
+    seen.add(root)
+    found, stack = [], [(root, iter(ways[root]))]
+    while stack:
+        here, rest = stack[-1]
+        further = next((j for j in rest if j not in seen), None)
+        if further is None:
+            found.append(here)
+            stack.pop()
+        else:
+            seen.add(further)
+            stack.append((further, iter(ways[further])))
+    return found
+
+
+def goals(world: World, states: list[tuple], may: Callable[[], bool] = lambda: True) -> dict[str, dict[str, Any]]:
     """Judge every `@progress` of a user protocol.
 
     Args:
         world: the model.
-        graph: all states that it reaches.
+        states: those that the stable phase may begin in.
+        may: whether one more state of the stable phase may be explored; without it none is violated that could be.
 
     Returns:
         `{"result": "held" or "violated"}` by goal.
 
     Raises:
-        ValueError: the model is one that is refused (G3).
+        ValueError: the model is one that is refused (G3), or a step of the stable phase meets an error.
     """
     linked = isinstance(world, Connections)
     if linked and (world.model.network == UNORDERED or world.model.elects):
         raise ValueError("progress is not defined on `unordered`, nor with elections in one step")
     verdicts = {}
     marked = world.program.marked("progress")
-    phases = {named: stable_phase(world, graph, named) for named in (range(world.n) if linked else [-1])}
+    phases = {named: stable_phase(world, states, named, may) for named in (range(world.n) if linked else [-1])}
     for name, mark, function in marked:
         violated = any(
             starves(stable, waiting(world, stable, function, p, named))
@@ -156,10 +208,10 @@ def of_its_role(world: World, function: Callable) -> range:
 
 
 def waiting(world: World, stable: Stable, function: Callable, p: int, named: int) -> list[bool]:
-    """Return whether p waits, in each state of the stable phase."""
+    """Return whether p waits, in each state of the stable phase that has all its edges."""
     s, extra = world.s, (named,) if function.__code__.co_argcount == 3 else ()
     result = []
-    for state in stable.states:
+    for state in stable.states[: len(stable.enabled)]:
         s.load(state)
         try:
             result.append(bool(function(s, p, *extra)))
