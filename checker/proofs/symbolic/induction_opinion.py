@@ -231,7 +231,7 @@ def change(buffer: bytearray, at: int, kind: Kind, source: random.Random) -> Non
         if not len(held):
             return
         if way == 0:
-            held.remove(k)
+            held.pop(k)
         elif way == 1 and len(held) < kind.capacity:
             held.append(held[k])
         else:
