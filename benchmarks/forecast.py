@@ -32,7 +32,8 @@ from typing import Any
 
 from benchmarks.accidents import ON_FILES
 from checker.zookeeper.report.audit_forecast import grouped
-from tests.zookeeper.directories import cases, directory, words_of
+from tests.transcript import cases
+from tests.zookeeper.directories import directory, words_of
 from tests.zookeeper.drawn import ACCIDENTS, REPAIRED, draw, nothing, real
 from tests.zookeeper.real import free_ports, launched, mode_of
 from tests.zookeeper.start_kinds import start_tree
@@ -260,7 +261,7 @@ def kinds_of_danger(folder: Path, which: int) -> tuple[list[Path], str]:
     txns = [
         Txn(zxid(e, n), *create(f"/t{e}_{n}")) for e, most in ((1, 14), (2, 10), (3, 6)) for n in range(1, most + 1)
     ]
-    of_three = [(title, lines) for title, lines, _ in cases(IN_DANGER.read_text()) if lines[-1][0] in "123"]
+    of_three = [(title, lines) for title, lines in cases(IN_DANGER.read_text()) if lines[-1][0] in "123"]
     title, lines = of_three[which]
     return ensemble(folder, *(directory(one, txns) for one in words_of(lines))), title
 

@@ -23,11 +23,12 @@ import re
 import shlex
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
@@ -161,6 +162,27 @@ def file_of(name: str, file: str) -> str:
     text = (TOP / "tests" / "transcripts" / f"{name}.txt").read_text(encoding="utf-8").partition("\n== ")[0]
     lines = text.partition(f"\nfile {file}\n")[2].splitlines()
     return "".join(f"{line[2:]}\n" for line in takewhile(lambda line: line.startswith("|"), lines))
+
+
+def cases(text: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the title of each case of a text, `== TITLE`, and the lines below it but comments and recorded output."""
+    for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
+        title, *lines = part.rstrip("\n").split("\n")
+        yield title, [line for line in lines if line and line[0] not in "# "]
+
+
+def compare_cases(path: Path, said: Callable[[str, list[str]], Iterable[str]], request: pytest.FixtureRequest) -> None:
+    """Compare what is said of each case of a text with what is recorded below it, or record it (`--rewrite`)."""
+    text = path.read_text(encoding="utf-8")
+    now = text.partition("== ")[0]
+    for title, lines in cases(text):
+        output = (f"    {line}".rstrip() for line in said(title, lines))
+        now += "\n".join([f"== {title}", *lines, *output, "", ""])
+    now = now.rstrip("\n") + "\n"
+    if request.config.getoption("--rewrite"):
+        path.write_text(now, encoding="utf-8")
+    elif now != text:
+        pytest.fail(difference(path.name, text, now), pytrace=False)
 
 
 def difference(name: str, recorded: str, now: str) -> str:

@@ -25,7 +25,7 @@ Words of one server, in their order; E:N is the transaction N of epoch E, of a h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.zookeeper.healthy import TXNS
@@ -184,13 +184,6 @@ def change(data: list[bytearray], logs: list[list[Txn]], value: str) -> None:
 def directory(words: str, txns: Sequence[Txn] = TXNS) -> Written:
     """Return the directory that words describe, of the records of a history."""
     return Directory(words, txns).written()
-
-
-def cases(text: str) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yield each case of a text: what is above its output, with its lines, and the output that is recorded."""
-    for part in re.split(r"^(?=== )", text, flags=re.MULTILINE)[1:]:
-        lines = part.rstrip("\n").split("\n")
-        yield lines[0][3:], [x for x in lines[1:] if x and x[0] not in "# "], [x for x in lines[1:] if x[:1] == " "]
 
 
 def words_of(lines: Sequence[str]) -> list[str]:

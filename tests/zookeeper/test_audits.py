@@ -3,20 +3,21 @@
 A case has a line of words for each server (`directories.py`), `N: WORDS`. Servers of three without a line are healthy,
 unless it says `alone`. Lines with `| ` are the zoo.cfg. `release R`, `option NAME=VALUE` and `forecast` are given
 to the audit; `history E:N ...` is another history, of N transactions of each epoch. Below them are the first line of
-the report, each finding that is more than a note, the codes of the notes, and the forecast.
+the report, each finding that is more than a note, the notes, and the forecast.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from checker.zookeeper.report.audit import headline
 from checker.zookeeper.report.audit_forecast import forecast_lines
-from tests.transcript import difference
-from tests.zookeeper.directories import cases, directory, words_of
+from tests.transcript import compare_cases
+from tests.zookeeper.directories import directory, words_of
 from tests.zookeeper.written import ensemble, history
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.findings import NOTE
@@ -49,7 +50,8 @@ def said(lines: list[str], folder: Path) -> Iterator[str]:
             where = [f.server or ",".join(f.servers), place, zxid_text(f.zxid) + last if f.zxid >= 0 else ""]
             yield f"{f.severity} {f.code} {' '.join(filter(None, where))}: {f.sentence}"
             yield from [f"  do: {f.advice}"] if f.advice else []
-    yield "notes: " + " ".join(sorted({f.code for f in found.findings if f.severity == NOTE}))
+    notes = {f"{f.code} {f.server or ','.join(f.servers)}".rstrip() for f in found.findings if f.severity == NOTE}
+    yield f"notes: {', '.join(sorted(notes))}"
     if found.forecast is not None:
         yield from (f"  {line}".rstrip() for line in forecast_lines(found.forecast))
 
@@ -60,14 +62,5 @@ def test_the_audit_says_what_is_recorded(
 ) -> None:
     monkeypatch.setattr("traces.zookeeper.audit.audit.PAUSE", 0)
     monkeypatch.setattr("traces.zookeeper.audit.forecast.AT_ONCE", 0)
-    path = FOLDER / f"{name}.txt"
-    text = path.read_text(encoding="utf-8")
-    now = text.partition("== ")[0]
-    for number, (title, lines, _) in enumerate(cases(text)):
-        output = said(lines, tmp_path / str(number))
-        now += "\n".join([f"== {title}", *lines, *(f"    {line}".rstrip() for line in output), "", ""])
-    now = now.rstrip("\n") + "\n"
-    if request.config.getoption("--rewrite"):
-        path.write_text(now, encoding="utf-8")
-    elif now != text:
-        pytest.fail(difference(path.name, text, now), pytrace=False)
+    folders = (tmp_path / str(number) for number in count())
+    compare_cases(FOLDER / f"{name}.txt", lambda title, lines: said(lines, next(folders)), request)
