@@ -26,7 +26,7 @@ class Type:
         return simple_type, (self.name,)
 
 
-INT, BOOL, VOID, STATE = Type("int"), Type("bool"), Type("void"), Type("state")
+INT, BOOL, VOID, STATE = Type("number"), Type("truth value"), Type("void"), Type("state")
 WORDS, BYTES = Type("words"), Type("bytes")
 SIMPLE = {kind.name: kind for kind in (INT, BOOL, VOID, STATE, WORDS, BYTES)}
 

@@ -97,6 +97,11 @@ TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
+def said(node: ast.expr) -> str:
+    """Return what a sentence calls an expression: a name that is made here is of each member of something."""
+    return "each of them" if isinstance(node, ast.Name) and "." in node.id else ast.unparse(node)
+
+
 class Context(Protocol):
     """The program in which a function is typed."""
 
@@ -332,13 +337,13 @@ class Expressions:
 
     def as_integer(self, value: t.Expr, node: ast.expr) -> t.Expr:
         if value.type != t.INT:
-            raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not an integer")
+            raise self.fail(node, f"{said(node)} is a {value.type.name}, not a number")
         return value
 
     def truth(self, node: ast.expr) -> t.Expr:
         value = self.expr(node)
         if value.type != t.BOOL:
-            raise self.fail(node, f"{ast.unparse(node)} is a {value.type.name}, not a truth value")
+            raise self.fail(node, f"{said(node)} is a {value.type.name}, not a truth value")
         return value
 
     def coerce(self, value: t.Expr, wanted: t.AnyType, node: ast.AST, label: str = "a set") -> t.Expr:
@@ -361,6 +366,10 @@ class Expressions:
                 return self.name_value(name, node)
             case ast.Attribute():
                 return self.attribute(node)
+            case ast.Subscript(value=ast.Name() as name, slice=ast.Constant(value=int() as k)) if isinstance(
+                several := self.spelled(name), ast.Tuple
+            ) and k < len(several.elts):
+                return self.expr(several.elts[k])
             case ast.Subscript():
                 return as_value(self.place_or_value(node))
             case ast.Constant(value=bool() as flag):
@@ -394,6 +403,17 @@ class Expressions:
             case ast.Set():
                 return self.set_literal(node)
         raise self.fail(node, refusal(node))
+
+    def length(self, of: ast.expr, node: ast.Call) -> t.Expr:
+        """Return how many something has."""
+        if isinstance(of, ast.Name) and isinstance(several := self.spelled(of), ast.Tuple):
+            return self.constant(len(several.elts), node)
+        value = self.expr(of)
+        if isinstance(value.type, t.SetType):
+            return t.SetSize(t.INT, value)
+        if isinstance(value.type, t.SeqType):
+            return t.SeqLength(t.INT, value)
+        raise self.fail(node, f"a {value.type.name} has no length")
 
     # --- what subclasses do --------------------------------------------------------------------
 
@@ -818,6 +838,10 @@ class Expressions:
         if isinstance(value, MessageName):
             return t.Const(t.NameType(), self.tag(value.name, node))
         there = self.python.__globals__.get(name)
+        if isinstance(value, (tuple, range)):
+            raise self.fail(node, f"{name} is several values: loop over it, test x in {name}, or name one, {name}[0]")
+        if is_enumeration(value):
+            raise self.fail(node, f"{name} is an enumeration: name a member; its numbers are range({len(value)})")
         if name not in self.front.namespace and (is_value(there) or is_enumeration(there)):  # of an imported function
             raise self.fail(node, f"{name} is not imported where {self.name} is: import it there too")
         if isinstance(there, type) and issubclass(there, IntEnum) and not is_enumeration(there):
@@ -951,6 +975,8 @@ class Expressions:
         value, container = self.expr(item), self.spelled(container)
         if isinstance(container, ast.Call) and isinstance(container.func, ast.Name) and container.func.id == "range":
             bounds = container.args if len(container.args) > 1 else [ast.Constant(0), *container.args]
+            if len(bounds) != 2:
+                raise self.fail(container, "range takes a bound, or a start and a bound")
             low, high = map(self.integer, bounds)
             return self.apply("low <= x and x < high", t.BOOL, item, x=value, low=low, high=high)
         if isinstance(container, (ast.Tuple, ast.List)):
@@ -1016,6 +1042,9 @@ class Expressions:
             return self.is_a(node) if name == "is_a" else self.one_of(node, name)
         if name in (*QUANTIFIERS, "abs", "len", "forget") and node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
+        if name in (*QUANTIFIERS, "abs", "len") and self.meant(name) is None and len(node.args) != 1:
+            if name not in ("min", "max") or not node.args:
+                raise self.fail(node, f"{name} takes one argument here")
         if name == "set" and len(node.args) <= 1 and not node.keywords and self.meant(name) is None:
             if node.args and isinstance(node.args[0], ast.Call):  # set(range(...)), set(processes(s))
                 through = gone_through(node.args[0])
@@ -1023,12 +1052,7 @@ class Expressions:
             value = self.expr(node.args[0]) if node.args else t.Const(t.SetType(EMPTY), 0)
             return self.coerce(value, value.type if isinstance(value.type, t.SetType) else t.SetType(EMPTY), node)
         if name == "len" and len(node.args) == 1:
-            value = self.expr(node.args[0])
-            if isinstance(value.type, t.SetType):
-                return t.SetSize(t.INT, value)
-            if isinstance(value.type, t.SeqType):
-                return t.SeqLength(t.INT, value)
-            raise self.fail(node, f"a {value.type.name} has no length")
+            return self.length(node.args[0], node)
         if name in ("min", "max") and len(node.args) >= 2:
             given = [self.integer(a) for a in node.args]
             self.used_as_number(*given)
