@@ -24,6 +24,7 @@ from zabspec.language.layout.kinds import Int, Kind, MessageUnion, Record, Seq
 from zabspec.language.layout.schema import NODE, Field, Layout, Role
 from zabspec.language.python import reference
 from zabspec.model import Configuration, Model
+from zabspec.quorums import system_of
 
 __all__ = ["Module", "Untranslatable", "module_of"]
 
@@ -177,7 +178,7 @@ class Module:
         left_out: properties that it does not state, each with the reason.
         symmetric: whether processes may be renamed, so that TLC may identify states that differ only in that. Not if
             the module has a view: TLC finds the least renaming of a state before it evaluates the view, and would count
-            orbits separately.
+            orbits separately. Nor if there is nothing to rename.
     """
 
     name: str
@@ -234,7 +235,13 @@ def module_of(model: Model, properties: Sequence[Property], name: str) -> Module
     symmetric = symmetric and not chooses_process(made.program)
     configuration = configuration_of(model, made.stated.values(), bool(bags(made.layout)), symmetric)
     text = text_of(model, made, kept, name, left_out, symmetric)
-    return Module(name, text, configuration, left_out, symmetric and not bags(made.layout))
+    some = has_renamings(model.configuration)
+    return Module(name, text, configuration, left_out, symmetric and some and not bags(made.layout))
+
+
+def has_renamings(c: Configuration) -> bool:
+    """Return whether some renaming of processes is not the identity: TLC fails on a symmetry without any."""
+    return c.nodes > 1 and (not c.quorums or len(system_of(c.quorums).renamings) > 1)
 
 
 def chooses_process(program: t.TypedProgram) -> bool:
