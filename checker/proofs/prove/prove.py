@@ -16,12 +16,15 @@ from checker.proofs.symbolic.smt2 import about
 from checker.proofs.symbolic.solver import SolverAnswer
 from checker.report.result import Part, Table
 from zabspec.proofs.abstract.connections import CONNECTED
-from zabspec.proofs.abstract.runs import EVERYTHING, OVER_CONNECTIONS, Story
+from zabspec.proofs.abstract.mutants import MUTANTS
+from zabspec.proofs.abstract.runs import EVERYTHING, OVER_CONNECTIONS, RUNS, Story
 from zabspec.proofs.abstract.theory import ZAB, Theory
 from zabspec.proofs.abstract.witnesses import WITNESSES
 
 STRAYS = 60  # random steps from the run of witnesses
 IN_A_ROW = 3
+BROKEN = 2  # mutants of which it is asked whether they would be proved
+MOMENT = 0.5  # seconds for a query of theirs; a proof takes less, and what is false has none
 ASSUMPTIONS = (
     "any number of processes, epochs, transactions; any quorum system of which any two quorums intersect",
     "any number of crashes, timeouts, lost and late messages; Table 1 survives a crash, f.2.1 is atomic (IV)",
@@ -97,12 +100,13 @@ def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
     """Run every query of the proof under one seed, each within `seconds`; call `tell` with every one.
 
     Raises:
-        SearchError: the run that shows that nothing is vacuous is refused, or violates a clause.
+        SearchError: the run that shows that nothing is vacuous is refused, or violates a clause; a mutant is proved.
     """
     started = time.perf_counter()
     proof = Proof(seed)
     with about(f"seed {seed}" if seed else ""):
         ask_all(proof, seconds, tell)
+        refute(seed)
     proof.witnessed, untaken_there = witnesses(ZAB)
     proof.untaken = (*untaken_there, *untaken(sound(CONNECTED, OVER_CONNECTIONS), CONNECTED))
     proof.seconds = time.perf_counter() - started
@@ -110,12 +114,19 @@ def prove(seed: int, seconds: float, tell: Callable[[str], None]) -> Proof:
 
 
 def ask_all(proof: Proof, seconds: float, tell: Callable[[str], None]) -> None:
-    """Run every query, and record its answer."""
+    """Run every query, and record its answer.
+
+    Raises:
+        SearchError: a lemma is used that is not asked.
+    """
     for theory, outcomes in ((ZAB, proof.outcomes), (CONNECTED, proof.connections)):
         prover = Prover(theory, proof.seed, seconds)
         for query in prover.queries():
             tell(query.key)
             outcomes.append(prover.ask(query))
+        shown = {(o.query.action, o.query.clause) for o in outcomes if o.query.kind == COVER}
+        if used := {(o.query.action, name) for o in outcomes for name in o.query.lemmas} - shown:
+            raise SearchError(f"lemmas are used and not asked: {used}")
 
 
 def witnesses(theory: Theory) -> tuple[dict[str, int | None], tuple[str, ...]]:
@@ -146,6 +157,26 @@ def sound(theory: Theory, told: Story) -> ProofRun:
                 if not truth(clause.formula, state):
                     raise SearchError(f"{where} violates {clause.name!r}")
     return run
+
+
+def refute(seed: int) -> None:
+    """Check that some mutants are not proved: of the step of a known run that violates a clause, a query must fail.
+
+    Raises:
+        SearchError: one is proved.
+    """
+    known = [m for m in MUTANTS.values() if m.of is ZAB and m.name in RUNS]
+    for mutant in random.Random(seed).sample(known, BROKEN):
+        run, prover = take(mutant.theory, RUNS[mutant.name]), Prover(mutant.theory, seed, MOMENT)
+        if isinstance(run, Refused):
+            raise SearchError(f"step {run.at} of the run of {mutant.name} is refused by {run.by!r}")
+        for taken, state in zip(run.steps, run.states[1:], strict=True):
+            if broken := [c.name for c in mutant.theory.clauses if not truth(c.formula, state)]:
+                asked = list(prover.consecution(taken.action))
+                due = [*(q for q in asked if q.clause == broken[0]), *(q for q in asked if q.kind == COVER)]
+                if all(prover.ask(q).answer is SolverAnswer.PROVED for q in due):
+                    raise SearchError(f"{mutant.name} is proved to keep {broken[0]!r}, which a run violates")
+                break
 
 
 def strays(theory: Theory, run: ProofRun) -> Iterator[finite.Table]:

@@ -6,6 +6,7 @@ import itertools
 import json
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -13,8 +14,8 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.proofs.prove import needs
 from checker.proofs.prove.break_it import BrokenMutant, break_it, induction_lines
-from checker.proofs.prove.prove import Proof, parts, prove, sound, witnesses
-from checker.proofs.prove.queries import Prover
+from checker.proofs.prove.prove import Proof, ask_all, parts, prove, refute, sound, witnesses
+from checker.proofs.prove.queries import COVER, Outcome, Prover, Query
 from checker.proofs.prove.run_text import Refused, take
 from checker.proofs.prove.stepping import ProofRun, SearchError, Step, may, truth
 from checker.proofs.symbolic.solver import SolverAnswer
@@ -330,3 +331,39 @@ def test_random_steps_violate_what_a_mutant_would_have_proved(name: str) -> None
     """The run of witnesses itself does not: if z3 called all of it proved, the second opinion would contradict it."""
     with pytest.raises(SearchError, match="a random run violates '"):
         sound(MUTANTS[name].theory, EVERYTHING)
+
+
+# --- planted faults of the prover ------------------------------------------------------------------
+
+
+def proved_at_once(self: Prover, query: Query, seconds: float | None = None) -> Outcome:
+    return Outcome(query, SolverAnswer.PROVED, 0.0, 0, False)
+
+
+@pytest.mark.slow(seconds=5)
+def test_no_mutant_is_proved() -> None:
+    refute(1)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("ask", proved_at_once),
+        ("touches", staticmethod(lambda action, clause: False)),  # so that there is no query
+    ],
+)
+def test_a_prover_that_would_prove_mutants_proves_nothing(
+    monkeypatch: pytest.MonkeyPatch, name: str, other: Any
+) -> None:
+    monkeypatch.setattr(Prover, name, other)
+    with pytest.raises(SearchError, match=r"is proved to keep .*, which a run violates"):
+        refute(1)
+
+
+def test_a_lemma_that_is_used_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    true = Prover.consecution
+    monkeypatch.setattr(Prover, "ask", proved_at_once)
+    ask_all(Proof(0), 1.0, lambda _: None)
+    monkeypatch.setattr(Prover, "consecution", lambda *args: (q for q in true(*args) if q.kind != COVER))
+    with pytest.raises(SearchError, match="lemmas are used and not asked"):
+        ask_all(Proof(0), 1.0, lambda _: None)
