@@ -124,6 +124,49 @@ def test_a_run_to_an_error_ends_before_the_step_that_fails(tmp_path: Path) -> No
     assert answer.second.difference == ""
 
 
+RECEIVES = """
+from __future__ import annotations
+
+from zabcheck.language import Fields, MessageType, Node, State, action, declare, receives, safety, send
+
+
+class PING(MessageType): ...
+
+
+class State(Fields): ...
+
+
+@action(budget="begins")
+def begin(s: State, p: Node) -> None:
+    send(s, p, 0, PING())
+
+
+@receives
+def on_ping(s: State, p: Node, m: PING) -> None:
+    pass
+
+
+def received(before: State, event: State, after: State) -> bool:
+    return event.event_message.kind == PING
+
+
+@safety(over="step", witness=received)
+def no_receipt(before: State, event: State, after: State) -> bool:
+    "Nothing is received."
+    return event.event_message.kind != PING
+
+
+PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 2})
+"""
+
+
+def test_a_step_that_is_left_out_and_violates_a_property_is_no_difference(tmp_path: Path) -> None:
+    (tmp_path / "receives.py").write_text(RECEIVES)
+    answer = Explore(str(tmp_path / "receives.py"), keep_going=True, evidence="explored").answer()
+    assert answer.sentence.startswith("VIOLATED: no-receipt at depth 2"), answer.sentence
+    assert answer.second.steps
+
+
 # --- planted faults --------------------------------------------------------------------------------
 
 
