@@ -370,6 +370,8 @@ def cut_short(problem: BaseException) -> NoVerdict | None:
 
 def failed_column(problem: Exception) -> str:
     """Return why a column of a report has no verdict; an unforeseen error is written to a file."""
+    if isinstance(problem, RequestError):  # what the column cannot be computed of
+        return str(problem)
     cut = cut_short(problem)
     return cut.message if cut is not None else unforeseen(problem, sys.argv[1:])
 

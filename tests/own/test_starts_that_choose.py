@@ -51,6 +51,12 @@ def test_a_later_violation_begins_at_the_start_that_leads_to_it(text: Path) -> N
         assert (refused.exit_code, "it.trace.json" in refused.stderr) == (2, True), refused.output
 
 
+def test_what_z3_is_not_asked_is_a_sentence_beside_the_verdicts(text: Path) -> None:
+    found = asked("--symbolic", "5", "--no-trace", "--depth", "1")
+    assert "choose one by its number, --start :0" in " ".join(found.output.split()), found.output
+    assert "internal error" not in found.output
+
+
 @pytest.mark.parametrize(
     ("old", "new", "engine"), [("Int(0, 300)", "Int(0, 298)", ()), ("range(300)", "range(2)", ("--live",))]
 )
