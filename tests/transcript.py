@@ -174,7 +174,7 @@ def cases(text: str) -> Iterator[tuple[str, list[str]]]:
 def compare_cases(path: Path, said: Callable[[str, list[str]], Iterable[str]], request: pytest.FixtureRequest) -> None:
     """Compare what is said of each case of a text with what is recorded below it, or record it (`--rewrite`)."""
     text = path.read_text(encoding="utf-8")
-    now = text.partition("== ")[0]
+    now = re.split(r"^== ", text, maxsplit=1, flags=re.MULTILINE)[0]
     for title, lines in cases(text):
         output = (f"    {line}".rstrip() for line in said(title, lines))
         now += "\n".join([f"== {title}", *lines, *output, "", ""])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,7 @@ from checker.zookeeper.drift import data as recorded_digests
 from checker.zookeeper.java_syntax import Unparsed, read_java
 from checker.zookeeper.source_tree import FolderTree
 from tests.commands.running import assert_refused, run
+from tests.transcript import compare_cases, edited
 
 SERVER = "zookeeper-server/src/main/java/org/apache/zookeeper/server"
 LEARNER, SUMMARY, QUORUM = f"{SERVER}/quorum/Learner.java", f"{SERVER}/quorum/StateSummary.java", f"{SERVER}/quorum"
@@ -32,65 +36,13 @@ public class StateSummary {
     }
 }
 """
-METHOD = """
-package org.apache.zookeeper.server.quorum;
-public class Learner {
-    protected void syncWithLeader(long start) throws Exception {
-        boolean whole = Boolean.getBoolean("a.b c");
-        while (isAhead()) { }
-        byte[] ver = new byte[4];
-        in.read(ver);
-        List<Long> zxids = new ArrayList<>();
-        if (start < 0) {
-            throw new IOException("below zero: " + start);
-        }
-        if (got.getKind() == Kinds.PART) {
-            LOG.info("Part {} of it", Long.toHexString(got.getNumber()));
-            how.become(Kinds.PART);
-            whole = false;
-        }
-        for (int i = 0; i < n; i++) {
-            disk.keep(packets.poll());
-        }
-    }
+TEXT = Path(__file__).with_name("drift.txt")
+SOURCES = {
+    name: "".join(f"{line[2:]}\n" for line in text.splitlines())
+    for name, text in re.findall(r"^file (\w+)\n((?:\|.*\n)+)", TEXT.read_text(encoding="utf-8"), re.MULTILINE)
 }
-"""
-# The same to a server.
-ALIKE = {
-    "comments": ("boolean whole", "/* a part needs none */ boolean /** x */ whole"),
-    "layout": ("got.getKind() == Kinds.PART) {", "got.getKind()\n      ==\n\tKinds.PART)\n {"),
-    "a logger's words": ('"Part', '"Piece'),
-    "no logger": ('LOG.info("Part {} of it", Long.toHexString(got.getNumber()));', ""),
-    "annotations": ("boolean whole", '@SuppressWarnings("x") boolean whole'),
-    "what it throws": ("throws Exception {", "throws IOException {"),
-}
-# Not the same.
-UNLIKE = {
-    "a write dropped": ("how.become(Kinds.PART);", ""),
-    "two writes swapped": (
-        "how.become(Kinds.PART);\n            whole = false;",
-        "whole = false;\n            how.become(Kinds.PART);",
-    ),
-    "a logger that takes": ("Long.toHexString(got.getNumber())", "packets.poll()"),
-    "a logger that counts": ("Long.toHexString(got.getNumber())", "getAndIncrement()"),
-    "a logger that assigns": ("Long.toHexString(got.getNumber())", "last = 1"),
-    "a condition that takes": ("how.become", "if (packets.poll() == null) { LOG.debug(a); } how.become"),
-    "an operator": ("i < n", "i <= n"),
-    "a string": ("b c", "b  c"),
-    "a type": ("byte[] ver", "byte ver"),
-    "a list": ("List<Long> zxids", "List<Integer> zxids"),
-    "a lock": ("protected void", "protected synchronized void"),
-    "a return before": ("disk.keep", "return; disk.keep"),
-    "a log's name": ("LOG.info", "packets.info"),
-    "a file that is called log": ("how.become", "log.append(hdr); how.become"),
-    "a logger that creates": ("Long.toHexString(got.getNumber())", "new Transaction()"),
-    "a logger that takes the next": ("Long.toHexString(got.getNumber())", "zk.getNextZxid()"),
-    "a variable that is read": ("how.become", "long mask = 1; f(mask); how.become"),
-    "a variable that a call sets": ("how.become", "long mask = packets.poll(); LOG.info(mask); how.become"),
-    "a field's name": ("i < n", "i < m"),
-    "an exception": ("new IOException", "new RuntimeException"),
-    "what an exception names": ('zero: " + start', 'zero: " + n'),
-}
+METHOD = SOURCES.pop("Method")
+USES, BASE, DATABASE = (SOURCES[name] for name in ("Learner", "Base", "ZKDatabase"))
 
 
 @pytest.fixture(autouse=True)
@@ -106,18 +58,27 @@ def digests(source: str) -> list[str]:
     return [m.normal.digest for m in read_java(source.encode())["Learner"].methods("syncWithLeader")]
 
 
-@pytest.mark.parametrize("what", ALIKE)
-def test_what_changes_nothing_leaves_the_digest(what: str) -> None:
-    old, new = ALIKE[what]
-    assert METHOD.count(old) == 1
-    assert digests(METHOD.replace(old, new)) == digests(METHOD)
+def test_what_a_change_touches(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """The digest of a method, or what cited methods use."""
+    before = tree(tmp_path / "before", **SOURCES)
+    folders = (tmp_path / str(number) for number in itertools.count())
 
+    def said(title: str, lines: list[str]) -> Iterator[str]:
+        name, *change = lines
+        if name == "Method":
+            same = digests(edited(METHOD, change, title)) == digests(METHOD)
+            yield "the digest stays" if same else "another digest"
+            return
+        now = tree(next(folders), **SOURCES | {name: edited(SOURCES[name], change, title)})
+        drift = compare(FolderTree(now), "3.9.5", FolderTree(before))
+        assert drift.of(CHANGED, NEW) == [], title
+        for m in drift.used:
+            if m.state != UNCHANGED:
+                assert "on_diff" in {f.name for f in m.functions}
+                assert "DIFF" in m.steps
+                yield f"{m.method} {m.state}"
 
-@pytest.mark.parametrize("what", UNLIKE)
-def test_what_may_change_something_changes_the_digest(what: str) -> None:
-    old, new = UNLIKE[what]
-    assert METHOD.count(old) == 1
-    assert digests(METHOD.replace(old, new)) != digests(METHOD)
+    compare_cases(TEXT, said, request)
 
 
 def test_operators_and_ends_of_statements_are_kept_apart() -> None:
@@ -249,71 +210,10 @@ def test_nested_classes_are_found_where_they_were(tmp_path: Path) -> None:
 
 # --- what cited methods use ---------------------------------------------------------------------------
 
-USES = """package org.apache.zookeeper.server.quorum;
-class Learner extends Base {
-    ZKDatabase db;
-    static final int LIMIT = limit();
-    void syncWithLeader(long z) {
-        while (z < LIMIT) { write(z); } db.store(z); super.end();
-        new Thread() { public void run() { send(); } };
-    }
-    void write(long z) { encode(z + MOST); }
-    static final int MOST = most();
-    static int most() { return 7; }
-    static int limit() { return 3; }
-    void send() { }
-    void encode(long z) { deep(); }
-    void deep() { }
-    void encode(String s) { }
-    void unrelated() { }
-}"""
-BASE = "package org.apache.zookeeper.server.quorum; class Base { void end() { } void unused() { } }"
-DATABASE = "package org.apache.zookeeper.server.quorum; class ZKDatabase { void store(long z) { } void other() { } }"
-
-
-@pytest.mark.parametrize(
-    ("file", "old", "new", "name"),
-    [
-        ("Learner", "void write(long z) { ", "void write(long z) { f(); ", "Learner.write()"),
-        ("Learner", "encode(long z) { ", "encode(long z) { f(); ", "Learner.encode()"),
-        ("Learner", "send() { ", "send() { f(); ", "Learner.send()"),
-        ("Learner", "return 3", "return 4", "Learner.limit()"),
-        ("Learner", "return 7", "return 8", "Learner.most()"),
-        ("Learner", "LIMIT = limit()", "LIMIT = 5", "Learner.LIMIT"),
-        ("Learner", "ZKDatabase db", "volatile ZKDatabase db", "Learner.db"),
-        ("Base", "end() { ", "end() { f(); ", "Base.end()"),
-        ("ZKDatabase", "store(long z) { ", "store(long z) { f(); ", "ZKDatabase.store()"),
-        ("Learner", "unrelated() { ", "unrelated() { f(); ", ""),
-        ("Learner", "deep() { ", "deep() { f(); ", ""),  # three calls away
-        ("Base", "unused() { ", "unused() { f(); ", ""),
-        ("ZKDatabase", "other() { ", "other() { f(); ", ""),
-        ("ZKDatabase", "store(long z) { ", "store(long z) { LOG.info(z); ", ""),
-        ("ServerMetrics", "ServerMetrics() { ", "ServerMetrics() { f(); ", ""),
-    ],
-)
-def test_what_a_cited_method_uses_is_compared(tmp_path: Path, file: str, old: str, new: str, name: str) -> None:
-    metrics = "package org.apache.zookeeper.server.quorum; class ServerMetrics { ServerMetrics() { } }"
-    uses = USES.replace("void send() { ", "void send() { new ServerMetrics(); ")
-    files = {"Learner": uses, "Base": BASE, "ZKDatabase": DATABASE, "ServerMetrics": metrics}
-    before = tree(tmp_path / "a", **files)
-    assert files[file].count(old) == 1
-    now = tree(tmp_path / "b", **files | {file: files[file].replace(old, new)})
-    drift = compare(FolderTree(now), "3.9.5", FolderTree(before))
-    assert drift.of(CHANGED, NEW) == []
-    found = [
-        m
-        for m in drift.used
-        if m.state != UNCHANGED and m.method != ("Learner.limit()" if name == "Learner.LIMIT" else "")
-    ]
-    assert [(m.method, m.state) for m in found] == ([(name, CHANGED)] if name else [])
-    if name:
-        assert "on_diff" in {f.name for f in found[0].functions}
-        assert "DIFF" in found[0].steps
-
 
 def test_what_is_used_and_not_found_is_unknown(tmp_path: Path) -> None:
     """The words of the cited method are as they were, and mean something else now, or nothing."""
-    files = {"Learner": USES, "Base": BASE, "ZKDatabase": DATABASE}
+    files = SOURCES
     before = FolderTree(tree(tmp_path / "a", **files))
     above = BASE.replace("class Base {", "class Base extends Top {").replace("void end() { } ", "")
     top = BASE.replace("Base", "Top")
@@ -321,7 +221,7 @@ def test_what_is_used_and_not_found_is_unknown(tmp_path: Path) -> None:
     assert {m.method: m.state for m in moved.used if m.state != UNCHANGED} == {"Base.end()": UNKNOWN, "Top.end()": NEW}
     database = DATABASE.replace("void other() { }", "void commit() { } ")
     own = USES.replace("{ encode(z + MOST); }", "{ new Sub().commit(); }")
-    with_own = {"Learner": own, "Base": BASE, "ZKDatabase": database}
+    with_own = SOURCES | {"Learner": own, "ZKDatabase": database}
     sub = "package org.apache.zookeeper.server.quorum; class Sub extends ZKDatabase { %s }"
     first = FolderTree(tree(tmp_path / "e", **with_own, Sub=sub % "void commit() { }"))
     cited = compare(FolderTree(tree(tmp_path / "f", **with_own, Sub=sub % "")), "3.9.5", first)
@@ -338,17 +238,17 @@ def test_what_is_used_and_not_found_is_unknown(tmp_path: Path) -> None:
 
 def test_a_new_call_is_reported_by_the_method_that_calls(tmp_path: Path) -> None:
     """And what comes nearer to a cited method, or goes further from it, is no difference by itself."""
-    before = FolderTree(tree(tmp_path / "a", Learner=USES, Base=BASE, ZKDatabase=DATABASE))
+    before = FolderTree(tree(tmp_path / "a", **SOURCES))
     inserted = USES.replace("{ write(z); }", "{ between(z); }").replace(
         "void send", "void between(long z) { write(z); } void send"
     )
-    drift = compare(FolderTree(tree(tmp_path / "b", Learner=inserted, Base=BASE, ZKDatabase=DATABASE)), "3.9.5", before)
+    drift = compare(FolderTree(tree(tmp_path / "b", **SOURCES | {"Learner": inserted})), "3.9.5", before)
     assert [m.method for m in drift.of(CHANGED)] == ["Learner.syncWithLeader"]
     assert [m for m in drift.used if m.state != UNCHANGED] == []
 
 
 def test_a_change_of_what_is_used_is_told_with_who_uses_it(tmp_path: Path) -> None:
-    folder = tree(tmp_path, Learner=USES, Base=BASE, ZKDatabase=DATABASE)
+    folder = tree(tmp_path, **SOURCES)
     git(folder, "init", "-q")
     git(folder, "add", ".")
     git(folder, "commit", "-qm", "one")
