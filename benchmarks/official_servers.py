@@ -23,11 +23,11 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.figures import Figures
+from benchmarks.lines import read_lines
 from checker.errors import NoVerdict
 from checker.zookeeper.requests.conformance import ConformanceRequest
 from checker.zookeeper.requests.reenact import ReenactRequest
 from checker.zookeeper.runs import RUNS
-from traces.record.lines import read_lines
 from traces.zookeeper.reenact.distributions import Cannot, Release, find_release, listed
 from traces.zookeeper.reenact.messages import told_run
 from traces.zookeeper.reenact.plan import ReenactmentPlan

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
 
+from benchmarks.lines import NotRead, read_lines
 from benchmarks.zookeeper_mechanisms import RULES
 from checker.zookeeper.record import NEWEST, PROTOCOL, configuration, explored, repairs_of
 from checker.zookeeper.rows import ROWS, USUAL, Row
@@ -27,7 +28,6 @@ from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import keeps
 from traces import Trace
-from traces.record.lines import NotRead, read_lines
 from zabspec.language.layout.bytecode import all_code
 from zabspec.language.python.reference import StateView
 from zabspec.protocols.registry import PROTOCOLS

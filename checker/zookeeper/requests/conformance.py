@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -93,23 +93,18 @@ class ConformanceRequest(PlayRequest):
         from traces.zookeeper.reenact.servers import settings_for
         from traces.zookeeper.reenact.starts import check_start
 
-        names, texts = self.releases, []
+        names = self.releases
+        texts: list[str] = []
         start = STARTS[self.start]
         sources = {n: self.variant_for(n, start) for n in names}
         places = {n: (replace(self.found(n), settings=settings_for(text)), text) for n, text in sources.items()}
         for real, text in places.values():
             check_start(start, real, text)
-        folder = Path(self.output or FOLDER)
-        before = known(folder, sources, bool(self.zookeeper or self.jar), start)
-        folder = folder.resolve() if before else new_folder(folder)
-        todo = [(names[k % len(names)], self.seed + k // len(names)) for k in range(self.runs)]
-        lines = [x for x in before if (x.release, x.seed) in todo]
-        if lines:
-            texts.append(f"{len(lines)} of {len(todo)} runs were played earlier")
-        have = {(x.release, x.seed) for x in lines}
-        left = [(*places[n], seed) for n, seed in todo if (n, seed) not in have]
+        folder = new_folder(Path(self.output or FOLDER))
+        todo = [(*places[names[k % len(names)]], self.seed + k // len(names)) for k in range(self.runs)]
+        lines: list[Line] = []
         with watch.working() as show:
-            for line, plan, run in played(folder, left, self.retries, self.patience, start):
+            for line, plan, run in played(folder, todo, self.retries, self.patience, start):
                 lines.append(line)
                 if not line.whole or line.harm:
                     texts.append(f"{line.release}, seed {line.seed}: {' '.join(told_run(plan, run))}")
@@ -118,19 +113,3 @@ class ConformanceRequest(PlayRequest):
 
 
 conformance = function(ConformanceRequest)
-
-
-def known(folder: Path, texts: Mapping[str, str], own_build: bool, start: str = "established") -> list[Line]:
-    """Return the runs that a folder has, to resume them.
-
-    Raises:
-        RequestError: they are not runs, or are of other servers or another protocol than the request's.
-    """
-    from traces.zookeeper.reenact.campaign import played_before, question
-
-    before = played_before(folder)
-    if before and own_build:
-        raise RequestError(f"{folder} has runs, perhaps of another build: give a new folder with --output")
-    if any(x.asked != question(texts[x.release], start) for x in before if x.release in texts):
-        raise RequestError(f"{folder} has runs of another protocol or version: give a new folder with --output")
-    return before

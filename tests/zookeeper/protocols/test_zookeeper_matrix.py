@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from benchmarks import zookeeper_matrix as matrix
+from benchmarks.lines import NotRead
 from benchmarks.zookeeper_matrix import BUGS, RELEASES, SOURCES, Cell, read, same_text
 from benchmarks.zookeeper_mechanisms import EXPLAINED, HAD, RULES
 from checker.zookeeper.record import Exploring, repairs_of
 from checker.zookeeper.rows import ROWS
 from invariants import properties_of
-from traces.record.lines import NotRead
 from zabspec.model import Configuration
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import sources_digest

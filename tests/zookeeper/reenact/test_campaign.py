@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from checker.errors import NoVerdict, RequestError
-from checker.zookeeper.requests.conformance import ConformanceRequest, known
+from checker.errors import NoVerdict
+from checker.zookeeper.requests.conformance import ConformanceRequest
 from tests.servers import nowhere
 from tests.zookeeper.reenact.schedules import zk_4394
 from traces.zookeeper.reenact import campaign
-from traces.zookeeper.reenact.campaign import FILE, Line, kinds_table, played_before, release_table
+from traces.zookeeper.reenact.campaign import FILE, Line, kinds_table, release_table
 from traces.zookeeper.reenact.distributions import Release
 from traces.zookeeper.reenact.mapping import MAPPING
 from traces.zookeeper.reenact.periodic import PERIODIC
@@ -24,7 +24,7 @@ from traces.zookeeper.reenact.reenactment import ReenactedRun
 from zabspec.zookeeper.state import AWAITING_ACKS, FOLLOWING, SERVING
 
 LINE = Line(
-    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, [], [], 9.0, 5.0, "plain x",
+    "3.9.5", 1, 60, 60, "", [], "", {"crash": 2, "elect": 58}, [], [], 9.0, 5.0,
 )  # fmt: skip
 OTHER = replace(LINE, release="3.6.0", agreed=9, at="elect", differs=["no"], kinds={"crash": 9})
 
@@ -57,13 +57,6 @@ def test_a_campaign_is_told_by_release() -> None:
     assert kinds_table([LINE, OTHER])[1] == [("crash", "11", ""), ("elect", "58", "1")]
 
 
-def test_lines_are_read_again(tmp_path: Path) -> None:
-    assert played_before(tmp_path) == []
-    (tmp_path / FILE).write_text("".join(json.dumps(asdict(x)) + "\n" for x in (LINE, OTHER)))
-    assert played_before(tmp_path) == [LINE, OTHER]
-    assert [x.whole for x in played_before(tmp_path)] == [True, False]
-
-
 def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "3.9.5-seed1" / "try1").mkdir(parents=True)
     seen: list[bool] = []
@@ -76,25 +69,7 @@ def test_a_run_that_was_ended_in_its_middle_is_played_anew(tmp_path: Path, monke
     monkeypatch.setattr(campaign, "play_until_agreed", played_once)
     (one,) = campaign.played(tmp_path, [(nowhere("3.9.5"), "", 1)], 0, 1.0)
     assert seen == [False]
-    assert played_before(tmp_path) == [one[0]]
-
-
-def test_runs_of_another_text_or_build_are_not_gone_on_from(tmp_path: Path) -> None:
-    now = replace(LINE, asked=campaign.question("3.9.5"))
-    file = tmp_path / FILE
-    for line, own, said in (
-        (now, False, ""),
-        (now, True, "has runs, perhaps of another build"),
-        (LINE, False, "has runs of another protocol or version"),
-        (replace(LINE, asked=campaign.question("trunc")), False, "has runs of another protocol or version"),
-        (replace(now, agreed=None), False, f"{FILE}:1 is not a valid run: agreed must be a whole number, not None"),  # type: ignore[arg-type]
-    ):
-        file.write_text(json.dumps(asdict(line)) + "\n")
-        if said:
-            with pytest.raises(RequestError, match=said):
-                known(tmp_path, {"3.9.5": "3.9.5"}, own)
-        else:
-            assert known(tmp_path, {"3.9.5": "3.9.5"}, own) == [line]
+    assert json.loads((tmp_path / FILE).read_text()) == asdict(one[0])
 
 
 def test_random_runs_are_of_servers_with_the_settings_of_the_text(

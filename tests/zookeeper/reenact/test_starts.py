@@ -273,10 +273,6 @@ def test_files_of_a_new_servers_log_are_named() -> None:
     assert PlayRequest(variant="trunc").variant_for("3.9.5", NEW) == "trunc,hole,log-files"
 
 
-def test_random_runs_of_another_start_are_not_gone_on_from() -> None:
-    assert campaign.question("3.9.2", NEW) != campaign.question("3.9.2", ESTABLISHED) == campaign.question("3.9.2")
-
-
 def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
 

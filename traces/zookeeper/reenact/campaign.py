@@ -1,4 +1,4 @@
-"""Play many random runs, one line of a file each, so that a campaign can resume, and summarise them by release.
+"""Play many random runs, one line of a file each, and summarise them by release.
 
 The summary counts the runs that agree, and the steps forced and seen.
 """
@@ -13,13 +13,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from traces.record.lines import read_lines
 from traces.zookeeper.reenact.distributions import Release
 from traces.zookeeper.reenact.plan import ESTABLISHED, ReenactmentPlan
 from traces.zookeeper.reenact.random_schedules import drawn, kind
 from traces.zookeeper.reenact.reenactment import ReenactedRun
 from traces.zookeeper.reenact.reenactment import tried as play_until_agreed
-from zabspec.simulator.run import sources_digest
 
 FILE = "runs.jsonl"
 
@@ -35,7 +33,6 @@ class Line:
         kinds: the number of steps of each kind that agreed.
         breaks, harm: what is broken in the model, and on the servers.
         seconds, cpu: how long it took, and CPU seconds of the servers.
-        asked: a digest of the protocol's source, and of all code that draws, plays and compares.
     """
 
     release: str
@@ -50,36 +47,19 @@ class Line:
     harm: list[str]
     seconds: float
     cpu: float
-    asked: str
 
     @property
     def whole(self) -> bool:
         return not self.trouble and not self.differs
 
 
-def question(variant: str, start: str = ESTABLISHED) -> str:
-    """Return the key of a run: the variant, the start, and a digest of everything else that the result depends on."""
-    begins = "" if start == ESTABLISHED else "from new servers "
-    digest = sources_digest("zabspec", "traces/zookeeper/reenact", "traces/zookeeper/reenact/shim.c")
-    return f"{variant or 'plain'} {begins}{digest}"
-
-
-def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, cpu: float, asked: str) -> Line:
+def line_of(release: str, seed: int, plan: ReenactmentPlan, run: ReenactedRun, cpu: float) -> Line:
     done = plan.steps[: run.played.steps]
     return Line(
         release, seed, len(plan.steps), len(done), kind(plan.steps[len(done)]) if run.played.differs else "",
         run.played.differs, run.trouble, dict(Counter(map(kind, done))), list(plan.broken), run.harm,
-        round(run.seconds, 2), round(cpu, 2), asked,
+        round(run.seconds, 2), round(cpu, 2),
     )  # fmt: skip
-
-
-def played_before(folder: Path) -> list[Line]:
-    """Return the runs of an earlier campaign; empty if there are none.
-
-    Raises:
-        NotRead: the file is not of such runs.
-    """
-    return read_lines(Line, folder / FILE, "run")
 
 
 def played(
@@ -96,7 +76,7 @@ def played(
         shutil.rmtree(place, ignore_errors=True)  # of a run that was ended in its middle
         before = children()
         run, _ = play_until_agreed(place, real, plan, retries, patience, lambda _: None)
-        line = line_of(real.name, seed, plan, run, children() - before, question(variant, start))
+        line = line_of(real.name, seed, plan, run, children() - before)
         with (folder / FILE).open("a", encoding="utf-8") as out:
             out.write(json.dumps(asdict(line)) + "\n")
         if line.whole and not line.harm:
