@@ -155,7 +155,7 @@ def explored(c: Configuration, name: str, seconds: float | None) -> Exploring:
         replay(trace)
     if found is None and not r.complete:
         trouble = str(r.error or r.stopped or "it was not explored to exhaustion")
-    if found is None and name not in r.witnessed:
+    elif found is None and name not in r.witnessed:
         trouble = "the premise is not reached"
     return Exploring(found.depth if found else 0, r.distinct, r.seconds, r.complete, trouble, trace)
 
