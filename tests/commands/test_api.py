@@ -337,39 +337,29 @@ def inner(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Callabl
 
 
 @pytest.mark.slow(seconds=2)
-def test_marks_become_tests_and_a_violation_fails_with_its_counterexample(
-    inner: Callable[..., pytest.RunResult],
-) -> None:
+def test_a_violation_fails_a_test_with_its_counterexample(inner: Callable[..., pytest.RunResult]) -> None:
     result = inner(f"""
         import pytest
 
         TINY = {TINY}
 
-        @pytest.mark.zabcheck("zab", variant="small-quorum", properties=["durability"], **TINY)
-        @pytest.mark.zabcheck(properties=["integrity"], **TINY)
-        @pytest.mark.zabcheck(properties=["durability"], **TINY)
-        def test_marked(zabcheck_explored):
-            assert zabcheck_explored.exhausted
+        @pytest.mark.parametrize("name", ["integrity", "durability"])
+        def test_called(name, zabcheck_check):
+            assert zabcheck_check(properties=[name], **TINY).exhausted
 
-        @pytest.mark.zabcheck("zob")
-        def test_without_the_fixture():
-            pass
+        def test_broken(zabcheck_check):
+            zabcheck_check("zab", variant="small-quorum", properties=["durability"], **TINY)
 
-        def test_called(zabcheck_check):
-            assert zabcheck_check(properties=["integrity"], **TINY).exhausted
-
-        def test_plain():
-            pass
+        def test_wrong(zabcheck_check):
+            zabcheck_check("zob")
     """, "-v")  # fmt: skip
-    result.assert_outcomes(passed=3, failed=3)
+    result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
         [
-            "*test_marked?zab variant=small-quorum * FAILED*",
-            "*test_marked?properties=*integrity* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? PASSED*",
-            "*test_marked?properties=*durability* nodes=2 txns=1 timeouts=0 crashes=0 losses=0? FAILED*",
-            "*test_without_the_fixture?zob? FAILED*",
-            "*test_called PASSED*",
-            "*test_plain PASSED*",
+            "*test_called?integrity? PASSED*",
+            "*test_called?durability? FAILED*",
+            "*test_broken FAILED*",
+            "*test_wrong FAILED*",
             "VIOLATED: durability at depth 11*",
             "durability is violated after 11 steps.",
             "*11  p0: f.3.3 on COMMIT from p0*",
