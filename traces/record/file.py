@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union
 
+import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from invariants import NO_RUNTIME_ERROR, known_properties
@@ -22,15 +23,9 @@ from traces.record.reading import strict_json
 from traces.record.trace import (
     FORMAT,
     VERSION,
-    Acceptance,
-    Delivery,
-    Establishment,
-    Observation,
     Step,
-    StepWord,
     Trace,
     TraceError,
-    Transmission,
     model_of,
     text_of,
 )
@@ -296,21 +291,8 @@ def step_type(model: Model) -> Any:
 def step_of(raw: dict[str, Any]) -> Step:
     """Return a step of its type."""
     operands = {name: value for name, value in raw["word"].items() if name not in ("kind", "choice")}
-    message = raw["message"]
-    return Step(
-        raw["number"],
-        StepWord(raw["word"]["kind"], operands, raw["word"]["choice"]),
-        raw["label"],
-        raw["process"],
-        None if message is None else Transmission(**message),
-        raw["abcast"],
-        tuple(Transmission(**x) for x in raw["sent"]),
-        tuple(Delivery(**x) for x in raw["delivered"]),
-        tuple(Acceptance(**x) for x in raw["accepted"]),
-        tuple(Establishment(**x) for x in raw["established"]),
-        tuple(Observation(**x) for x in raw["observed"]),
-        raw["state"],
-    )
+    word = {"kind": raw["word"]["kind"], "operands": operands, "choice": raw["word"]["choice"]}
+    return msgspec.convert({**raw, "word": word}, Step)
 
 
 def lasso_of(raw: Any, breaks: str, nodes: int, steps: int) -> Lasso:

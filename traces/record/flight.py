@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+import marshal
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
 
 from traces.record.trace import StepWord, Transmission
 from traces.record.values import carried
@@ -12,29 +14,34 @@ from zabspec.worlds.connections import STALE
 from zabspec.worlds.datagrams import ORDERED
 from zabspec.worlds.disks import done
 
-FlightNumbers = Mapping[str, Any]  # the attributes of a `Flight`, copied
+FlightNumbers = bytes  # the attributes of a `Flight`, which are numbers, text and collections of these
 
 
-class Flight(Protocol):
+class Flight(ABC):
     """Numbers messages that are sent, and identifies the message of a step."""
 
+    @abstractmethod
     def listen(self, names: dict[str, Any], note: Callable[[Transmission], None]) -> None:
         """Record every message that a program sends, by wrapping its functions."""
 
+    @abstractmethod
     def take_out(self, s: StateView, word: StepWord) -> Transmission | None:
         """Return the message of a step before the step is taken, and remove it from flight unless a copy stays."""
 
+    @abstractmethod
     def settle(self, s: StateView) -> None:
         """Forget what a step lost, after it was taken."""
 
     def saved(self) -> FlightNumbers:
         """Return the current numbers, for `restore`."""
+        return marshal.dumps(vars(self))
 
     def restore(self, saved: FlightNumbers) -> None:
         """Restore saved numbers."""
+        vars(self).update(marshal.loads(saved))
 
 
-class Connections:
+class Connections(Flight):
     """Numbers messages over connections, in each direction of each connection."""
 
     def __init__(self) -> None:
@@ -103,23 +110,8 @@ class Connections:
             left += len(s.stale[f][l]) if way == "down" and s.NETWORK == STALE else 0
             del queue[: len(queue) - left]
 
-    def saved(self) -> FlightNumbers:
-        return {
-            "opened": dict(self.opened),
-            "incarnation": dict(self.incarnation),
-            "count": dict(self.count),
-            "over": dict(self.over),
-            "queue": {key: list(queue) for key, queue in self.queue.items()},
-        }
 
-    def restore(self, saved: FlightNumbers) -> None:
-        self.opened, self.incarnation, self.count, self.over = (
-            dict(saved[n]) for n in ("opened", "incarnation", "count", "over")
-        )
-        self.queue = {key: list(queue) for key, queue in saved["queue"].items()}
-
-
-class Datagrams:
+class Datagrams(Flight):
     """Numbers datagrams, for each source and target."""
 
     def __init__(self) -> None:
@@ -154,9 +146,3 @@ class Datagrams:
 
     def settle(self, s: StateView) -> None:
         """Forget the datagrams that a received one overtook; others are only lost by never arriving."""
-
-    def saved(self) -> FlightNumbers:
-        return {"count": dict(self.count), "queue": list(self.queue)}
-
-    def restore(self, saved: FlightNumbers) -> None:
-        self.count, self.queue = dict(saved["count"]), list(saved["queue"])

@@ -76,14 +76,9 @@ def claimed(trace: Trace) -> Property | None:
     Raises:
         TraceError: there is no such property, or its statement differs.
     """
-    prop: Property | None = None
-    if trace.property_name:
-        try:
-            prop = property_named(trace.property_name, known_properties(trace.configuration.protocol))
-        except KeyError as error:
-            raise TraceError(f"there is no property {trace.property_name!r}") from error
-        if not prop.judges(trace.configuration.protocol):
-            raise TraceError(f"header, property: {prop.name} is not about {trace.configuration.protocol}")
+    prop = property_of(trace, trace.property_name) if trace.property_name else None
+    if prop is not None and not prop.judges(trace.configuration.protocol):
+        raise TraceError(f"header, property: {prop.name} is not about {trace.configuration.protocol}")
     shown = prop or premise_of(trace)
     expected = ("", "") if shown is None else (shown.statement, shown.source)
     for name, said, true in zip(("statement", "source"), (trace.statement, trace.source), expected, strict=True):
