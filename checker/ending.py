@@ -23,7 +23,7 @@ from typing import Any, TextIO
 import click
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED, WRONG, NoVerdict, RequestError
-from checker.output_files import append_file, never, write_all, write_file
+from checker.output_files import never, write_all, write_file
 from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
 from zabspec.files import is_cwd_gone, without_secrets
@@ -65,7 +65,6 @@ class Answer:
         texts: for stdout, each on lines of its own.
         content: for stdout instead, as JSON. The `exit_code` of an object is that of the process.
         files: the content of each file to write.
-        summary: the text to append to each file, such as the summary of a step of GitHub Actions.
         notes: sentences for stderr.
         source: lines of a protocol's source that the notes refer to.
         indent: of JSON.
@@ -78,7 +77,6 @@ class Answer:
     texts: Sequence[str] = ()
     content: Any = None
     files: Sequence[tuple[Path, bytes]] = ()
-    summary: tuple[Path, bytes] | None = None
     notes: Sequence[str] = ()
     source: Sequence[str] = ()
     indent: int | None = 1
@@ -331,7 +329,6 @@ def delivered(answer: Answer, handler: SignalHandler, words: Sequence[str]) -> i
     try:
         text = answer.text(answer.code)
         troubles = [write_file(path, data, lambda: handler.came) for path, data in answer.files]
-        troubles += [append_file(*answer.summary, "the step summary")] if answer.summary else []
         if any(troubles):
             text = answer.text(NO_VERDICT, next(filter(None, troubles)))
         elif answer.content is None and sys.stdout is not None and sys.stdout.isatty():

@@ -1,8 +1,9 @@
-"""Files that zabcheck writes: checked before the work that fills them, and written whole or not at all."""
+"""Files that zabcheck reads and writes: checked before the work, and written whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import stat
@@ -10,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from checker.errors import NoVerdict, RequestError
-from zabspec.files import write_whole
+from zabspec.files import Unreadable, opened, write_whole
 
 PAUSE = 0.1  # seconds between two checks for a signal while waiting for a reader
 
@@ -49,6 +50,24 @@ def check_writable(path: Path, option: str, regular: bool = False) -> None:
             os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
         except OSError:
             raise RequestError(f"{option} {path}: no process reads from this pipe") from None
+
+
+def check_input(path: Path, folder: bool) -> None:
+    """Check that a file can be read, before anything waits for it; what is missing the request itself reports.
+
+    Args:
+        folder: whether it may be a folder.
+
+    Raises:
+        RequestError: it cannot be read.
+    """
+    try:
+        if not (folder and path.is_dir()):
+            with opened(path, pipes=True):
+                pass
+    except Unreadable as problem:
+        if problem.errno != errno.ENOENT:
+            raise RequestError(f"cannot read {path}: {problem}") from None
 
 
 def is_one_file(one: Path, other: Path) -> bool:
@@ -98,20 +117,6 @@ def write_file(path: Path, data: bytes, given_up: Callable[[], bool] = never) ->
                 write_all(out.fileno(), data, given_up)
     except OSError as problem:
         return f"cannot write {path}: {problem.strerror}"
-    return ""
-
-
-def append_file(path: Path, data: bytes, what: str) -> str:
-    """Append to a file; return what failed.
-
-    Args:
-        what: the name of the file in the message.
-    """
-    try:
-        with path.open("ab") as out:
-            out.write(data)
-    except OSError as problem:
-        return f"cannot write {what} {path}: {problem.strerror}"
     return ""
 
 

@@ -143,7 +143,7 @@ def report_keys(_: Path) -> str:
 
 def functions(_: Path) -> str:
     """Return the functions of the Python API: the command of each, its answer, and what its request does."""
-    from checker.requests.base.kinds import all_kinds
+    from checker.requests.base.kinds import all_kinds, is_command
 
     kinds = all_kinds()
     within = {other: name for name, kind in kinds.items() for other in kind.others}
@@ -151,7 +151,7 @@ def functions(_: Path) -> str:
     for name, kind in kinds.items():
         function = name.replace("-", "_")
         if hasattr(sys.modules[kind.__module__], function):  # `walk` has none
-            command = name if kind.command else within.get(name, "")
+            command = name if is_command(kind) else within.get(name, "")
             answer = kind.answer.__annotations__["return"]
             title = (inspect.getdoc(kind) or "").splitlines()[0]
             rows.append((f"`{function}`", f"`{f'zabcheck {command}'.strip()}`", f"`{answer}`", title))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -181,18 +180,6 @@ class Checked(Answered):
     @property
     def annotated(self) -> bool:
         return self.request is not None and self.request.github
-
-    @property
-    def step_summary(self) -> tuple[Path, bytes] | None:
-        from checker.report.formats.github import summary_file
-        from checker.report.step_summary import summary
-
-        path = summary_file(os.environ) if self.annotated else None
-        return (
-            None
-            if path is None
-            else (path, summary(self.sentence, self.rows(), self.outcomes).encode(errors="replace"))
-        )
 
     def html(self) -> str:
         from checker.report.formats.html import as_html

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +26,8 @@ from checker.ending import (
     settled_answer,
 )
 from checker.errors import RequestError
-from checker.requests.base.kinds import kind_named
+from checker.requests.base.kinds import EXPLORE, is_command, kind_named
 from checker.requests.base.request import Request
-from zabspec.files import Unreadable, opened, place_of, without_secrets
 from zabspec.joining import joined
 from zabspec.signals import SignalHandler
 from zabspec.typed import near
@@ -37,11 +35,11 @@ from zabspec.worlds.steps import BUDGETS
 
 CLOSED = Answer(WRONG, notes=["stdout is closed: the result cannot be written"])
 FOLDER = Path(__file__).parent  # of subcommands
-EXPLORE = "explore"  # what `zabcheck` does without a command
 LONGEST = 1000  # characters of a command's sentence, so that it is never cut
 REQUESTS = FOLDER.parent / "requests"
 MARK = "\n@click.command("  # a file with this text has a command of its name
-REQUEST = "\n    command: ClassVar[bool] = True\n"  # as has a request with this one
+# As has a request with the first of these and not the second.
+KIND, MODE = "\n    kind: ClassVar", "\n    mode: ClassVar"
 
 
 class Commands(click.Group):
@@ -69,9 +67,9 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         listed = [name for group in self.groups.values() for name in group]
-        files = [(path, MARK) for path in sorted(FOLDER.glob("[a-z]*.py"))]
-        files += [(path, REQUEST) for path in sorted(REQUESTS.glob("[a-z]*.py"))]
-        others = [path.stem.replace("_", "-") for path, mark in files if mark in path.read_text("utf-8")]
+        files = [path for folder in (FOLDER, REQUESTS) for path in sorted(folder.glob("[a-z]*.py"))]
+        texts = {path.stem.replace("_", "-"): path.read_text("utf-8") for path in files if path.stem != EXPLORE}
+        others = [name for name, text in texts.items() if MARK in text or (KIND in text and MODE not in text)]
         return [*dict.fromkeys((*listed, *others, *joined("requests")))]
 
     def get_help_option(self, ctx: click.Context) -> click.Option | None:
@@ -114,7 +112,7 @@ class Commands(click.Group):
         """Return the command of the request of a kind, if it has one."""
         if name not in self.made:
             kind = kind_named(name)
-            self.made[name] = self.derive(kind) if kind is not None and kind.command else None
+            self.made[name] = self.derive(kind) if kind is not None and is_command(kind) else None
         return self.made[name]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -283,71 +281,5 @@ VERSION = click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=version, help="Show the version and exit."
 )
 
-# --- values of options -------------------------------------------------------------------------
-
-
-class LocalPath(click.Path):
-    """A file or folder on this machine."""
-
-    name = "path"
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        try:
-            return place_of(value)
-        except Unreadable as problem:
-            raise click.UsageError(f"{without_secrets(str(value))}: {problem}", ctx) from None
-
-
-PATH = LocalPath()
-
-
-class PathOrAddress(LocalPath):
-    """A file or folder on this machine, or an address; the request checks whether an address can be used."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return place_of(value)
-        except Unreadable:
-            return str(value)
-
-
-PATH_OR_ADDRESS = PathOrAddress()
-
-
-class InputPath(LocalPath):
-    """A file that a command reads. A file that nothing could read is refused here, before anything waits for it.
-
-    Args:
-        folder: whether a folder is accepted as well.
-    """
-
-    def __init__(self, folder: bool = False) -> None:
-        super().__init__()
-        self.folder = folder
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = super().convert(value, param, ctx)
-        if self.folder and path.is_dir():
-            return path
-        try:
-            with opened(path, pipes=True):
-                return path
-        except Unreadable as problem:
-            if problem.errno == errno.ENOENT:  # the command reports what is missing
-                return path
-            raise click.UsageError(f"cannot read {path}: {problem}", ctx) from None
-
-
-class TablePath(InputPath):
-    """A table: a file or folder on this machine, or an address of one elsewhere."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        from traces.events.places import address_of
-
-        return value if address_of(str(value)) is not None else super().convert(value, param, ctx)
-
-
-INPUT, INPUT_OR_FOLDER, TABLE = InputPath(), InputPath(folder=True), TablePath(folder=True)
+# Of files that are read, and of others: whether one can be used the request checks.
+INPUT, PATH = click.Path(readable=False), click.Path(readable=False)

@@ -14,7 +14,7 @@ from typing import Any, get_origin
 import click
 
 from checker.commands import completing
-from checker.commands.common import INPUT, INPUT_OR_FOLDER, PATH, PATH_OR_ADDRESS, TABLE, Subcommand
+from checker.commands.common import INPUT, PATH, Subcommand
 from checker.commands.publishing import Files, check_page, files_of, publish
 from checker.ending import Answer
 from checker.errors import HELD, NoVerdict, RequestError
@@ -39,20 +39,8 @@ class Number(click.ParamType):  # type: ignore[type-arg]  # generic since 8.3
             return value
 
 
-# click's types by the place of a field's value, or else by the type of the field.
-TYPES: dict[Any, Any] = {
-    "read": INPUT,
-    "read any": INPUT_OR_FOLDER,
-    "table": TABLE,
-    "write": PATH,
-    "stream": PATH,
-    "folder": PATH,
-    "address": PATH_OR_ADDRESS,
-    int: Number(int),
-    float: Number(float),
-    str: click.STRING,
-    bool: click.BOOL,
-}
+# click's types by the type of a field whose value is no file.
+TYPES: dict[Any, Any] = {int: Number(int), float: Number(float), str: click.STRING, bool: click.BOOL}
 METAVARS: dict[Any, str] = {
     "read": "FILE", "write": "FILE", "stream": "FILE", "folder": "DIR", "address": "DIR", int: "N", float: "SECONDS",
 }  # fmt: skip
@@ -83,17 +71,8 @@ def run_one_of(kinds: Sequence[type[Request]], flags: Mapping[str, Any]) -> Answ
         RequestError: an option does not go with that kind, or a value is wrong.
         NoVerdict: there is no answer.
     """
-    return run_of(requested(kinds, flags), flags)
-
-
-def run_of(request: Request, flags: Mapping[str, Any]) -> Answer:
-    """Answer a request, and write the answer.
-
-    Raises:
-        RequestError: it is wrong.
-        NoVerdict: there is no answer.
-    """
-    page = flags.get("html") if request.draws else None
+    request = requested(kinds, flags)
+    page = Path(flags["html"]) if request.draws and flags.get("html") is not None else None
     files = files_of(request.kind, flags, **request.outputs)
     check_page(page, [*request.places])
     try:
@@ -240,6 +219,13 @@ def flag_of(name: str, option: Option) -> Any:
     return parameter(Field(name, kind, kind, kind, option, default), option, everywhere=False)
 
 
+def place_type(option: Option) -> click.Path | None:
+    """Return click's type of an option whose value is a file or a folder."""
+    if option.place in ("read", "read any", "table"):
+        return INPUT
+    return PATH if option.place else None
+
+
 def parameter(field: Field, option: Option, everywhere: bool) -> Any:
     """Return the decorator that adds a field's argument or option.
 
@@ -248,7 +234,7 @@ def parameter(field: Field, option: Option, everywhere: bool) -> Any:
     """
     several = get_origin(field.type) in (tuple, Mapping)
     plain = str if option.reads else field.element
-    settings: dict[str, Any] = {"type": TYPES[option.place or plain]}
+    settings: dict[str, Any] = {"type": place_type(option) or TYPES[plain]}
     if option.complete:
         settings["shell_complete"] = completing.named(option.complete)
     elif field.choices:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from checker.commands import completing
-from checker.commands.common import PATH, Subcommand
+from checker.commands.common import Subcommand
 from checker.commands.publishing import publish
 from checker.ending import Answer
 from checker.errors import RequestError
@@ -36,7 +36,7 @@ Examples:
 
 
 @click.command(cls=Subcommand, epilog=EXAMPLES)
-@click.argument("path", metavar="NAME.py|DIR", type=PATH)
+@click.argument("path", metavar="NAME.py|DIR", type=click.Path(path_type=Path))
 @click.option(
     "--from", "source", metavar="NAME", shell_complete=completing.examples, help="Copy this example or folder instead."
 )

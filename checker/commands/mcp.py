@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
-from checker.commands.common import EXPLORE, Subcommand
+from checker.commands.common import Subcommand
 from checker.ending import Answer
 from checker.errors import HELD, NO_VERDICT, VIOLATED, RequestError
+from checker.requests.base.kinds import EXPLORE
 from zabspec.extras import missing
 
 FLAG = "as_json"  # the parameter of --json: a command without it answers nobody but a person

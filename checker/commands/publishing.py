@@ -32,7 +32,7 @@ def files_of(kind: str, flags: Mapping[str, Any], **others: Path | None) -> dict
         RequestError: one cannot be written.
         UsageError: two are the same.
     """
-    files = {name: flags[name] for name in formats_of(kind) if flags.get(name) is not None}
+    files = {name: Path(flags[name]) for name in formats_of(kind) if flags.get(name) is not None}
     for name, path in files.items():
         check_writable(path, f"--{name}")
     named = {name: path for name, path in (others | files).items() if path is not None}
@@ -80,7 +80,6 @@ def publish(
         NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: printed(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
         notes=[*(said for said in result.troubles if said), *troubles], indent=result.indent,
-        summary=result.step_summary if isinstance(result, Answered) else None,
         trouble=next(iter(troubles), ""), long=(long or result.long) and not as_json,
     )  # fmt: skip
 

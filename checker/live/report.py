@@ -307,7 +307,7 @@ class Lived(Answered):
                 r.distinct, r.raw, r.depth, r.complete, self.symmetry_off or None, r.collision_probability
             ),
             stable_phase=documents.StablePhase(live.starts, live.nodes, live.edges, live.left_out, live.complete),
-            second_opinion=documents.SecondOpinion(**live.second.as_json()),
+            second_opinion=live.second.as_json(),
             progress_properties=[self.reported(goal) for goal in live.goals],
             not_checked=list(self.left_out),
             cost=documents.LiveCost(live.seconds, live.cpu_seconds, live.compile_seconds, live.memory, self.threads),

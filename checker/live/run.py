@@ -73,6 +73,11 @@ class Live:
     compile_seconds: float = 0.0
     memory: int = 0
 
+    @property
+    def so_far(self) -> str:
+        """How far the check is, in a line."""
+        return f"{self.exploration.distinct:,} states with faults, {self.nodes:,} after them, {self.edges:,} steps"
+
 
 class FaultPhase(Explorer):
     """Explores the fault phase, and passes every level on."""

@@ -86,6 +86,11 @@ class Campaign:
     stopped: str = ""
     seconds: float = 0.0
 
+    @property
+    def so_far(self) -> str:
+        """How far the campaign is, in a line."""
+        return f"{len(self.judged)} of {self.wanted} mutants checked"
+
     def of(self, outcome: str) -> list[Judged]:
         """Return the mutants with an outcome."""
         return [j for j in self.judged if j.outcome == outcome]

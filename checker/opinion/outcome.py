@@ -6,9 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from checker.report.result import plural, some
+from zabspec.typed import Natural, hints_of, object_type
 
 BY_SECOND, BY_INTERPRETER, BY_DEFINITIONS = "the second semantics", "the interpreter", "judging by definition"
 FILE = "zabcheck-second-opinion.json"
@@ -103,6 +104,14 @@ class SecondOpinion:
             ("second opinion", f"{compared}: {'DIFFER' if self.difference else 'agreed'} ({self.seconds:.1f} s){lacks}")
         ]
 
+
+# The JSON of an opinion as a type; to type checkers it stays a dictionary.
+if TYPE_CHECKING:
+    SecondOpinionJson: TypeAlias = dict[str, Any]
+else:
+    HINTS = {name: Natural if hint is int else hint for name, hint in hints_of(SecondOpinion).items()}
+    SecondOpinionJson = object_type("SecondOpinion", {name: h for name, h in HINTS.items() if name != "details"})
+    SecondOpinionJson.__doc__ = SecondOpinion.__doc__
 
 NO_OPINION = SecondOpinion()  # nothing was compared
 

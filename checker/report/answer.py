@@ -91,11 +91,6 @@ class Answered(Result):
         """Whether the text ends with annotations for GitHub Actions."""
         return False
 
-    @property
-    def step_summary(self) -> tuple[Path, bytes] | None:
-        """The summary of a step of GitHub Actions, with the file to append it to."""
-        return None
-
     goes_on = False  # whether `then` has something to do
 
     def then(self) -> Answered | None:

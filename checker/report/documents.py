@@ -10,8 +10,9 @@ import json
 import sys
 from typing import Annotated, Any
 
-from msgspec import UNSET, Meta, UnsetType, field
+from msgspec import UNSET, Meta, UnsetType
 
+from checker.opinion.outcome import SecondOpinionJson
 from zabspec.configuration import ConfigurationJson
 from zabspec.typed import Natural, Typed, one_of, schema
 
@@ -50,16 +51,16 @@ class Reaching(Typed, frozen=True, kw_only=True):
     """An exploration that reaches premises which this one did not reach.
 
     Attributes:
-        argv: the command, word by word; empty if none is known.
-        seconds: its time as last measured; null if none is known.
+        argv: the command, word by word.
+        seconds: its time as last measured.
         leaves_out: the faults that it leaves out, of those of this exploration.
-        premises: the properties whose premises it reaches; or those for which none is known.
+        premises: the properties whose premises it reaches.
         sentence: all of this in words.
     """
 
-    argv: list[str] = field(default_factory=list)
-    seconds: float | None = None
-    leaves_out: list[str] = field(default_factory=list)
+    argv: list[str]
+    seconds: float
+    leaves_out: list[str]
     premises: list[str]
     sentence: str
 
@@ -348,38 +349,6 @@ class Engine(Typed, frozen=True, kw_only=True):
     spark: SparkJobs | UnsetType = UNSET
 
 
-class SecondOpinion(Typed, frozen=True):
-    """How the opinion of the second semantics, or of the interpreter, compares.
-
-    Attributes:
-        by: whose it is.
-        states: states in which both were compared.
-        levels: at how many depths these are.
-        steps: steps that were compared, with their effects.
-        judged: the properties that both judged.
-        not_judged: the properties that the second semantics does not have.
-        not_compared: fields of states, and kinds of steps that the search took, that were not compared.
-        seed: of the random numbers that the states were drawn with.
-        difference: the first difference; empty if there is none.
-        none: why nothing was compared; empty if something was.
-        seconds: CPU time.
-        file: where the details of a difference are; empty without one.
-    """
-
-    by: str
-    states: Natural
-    levels: Natural
-    steps: Natural
-    judged: list[str]
-    not_judged: list[str]
-    not_compared: list[str]
-    seed: Natural
-    difference: str
-    none: str
-    seconds: Quantity
-    file: str
-
-
 class ExplorationReport(Typed, frozen=True, kw_only=True):
     """What `zabcheck --json` writes on stdout (docs/reference/file-formats.md).
 
@@ -445,7 +414,7 @@ class ExplorationReport(Typed, frozen=True, kw_only=True):
     cost: Cost
     engine: Engine
     evidence: EvidenceColumns | UnsetType = UNSET
-    second_opinion: SecondOpinion | UnsetType = UNSET
+    second_opinion: SecondOpinionJson | UnsetType = UNSET
 
 
 class LiveDerived(Typed, frozen=True):
@@ -608,7 +577,7 @@ class LiveReport(Typed, frozen=True, kw_only=True):
     stopped: str | None
     fault_phase: FaultPhase
     stable_phase: StablePhase
-    second_opinion: SecondOpinion
+    second_opinion: SecondOpinionJson
     progress_properties: list[GoalReport]
     not_checked: list[str]
     cost: LiveCost

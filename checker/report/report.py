@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import UNSET, to_builtins
 
-from checker.explore.reaching import reaching
 from checker.explore.result import NONE_THERE, NOT_ASKED, Exploration, Limits
 from checker.opinion.outcome import NO_OPINION, SecondOpinion
 from checker.report import documents
@@ -53,6 +52,7 @@ from zabspec.authoring.unused import unused
 from zabspec.language.layout.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.starts import Schedule
 from zabspec.worlds.steps import BUDGETS, NUMBERED
 
 if TYPE_CHECKING:
@@ -541,7 +541,7 @@ class Explored(Answered):
         """Return how many premises were not reached, and a command that explores completely, with its recorded cost."""
         names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
         if not names or self.advice is None or not self.advice.command:
-            return self.ways_to_reach()
+            return []
         depth, judged = self.limits.depth, len(self.exploration.properties)
         cut = self.stopped_at_depth and depth is not None and self.advice.within
         few = f"{plural(depth, 'step')} do not reach" if cut and depth is not None else ""
@@ -556,33 +556,6 @@ class Explored(Answered):
                 premises=names, sentence=sentence,
             )
         ]  # fmt: skip
-
-    def ways_to_reach(self) -> list[documents.Reaching]:
-        """Return a command that reaches the premises that were not reached, or that none is known."""
-        names = [p.name for p in self.listed if self.verdict(p) == NOT_REACHED]
-        if not names:
-            return []
-        tried, found = reaching(self.configuration, names)
-        out = []
-        if len(found) < len(names):
-            c = self.configuration
-            whose = f"{c.protocol} with {c.variant}" if c.variant else f"{c.protocol} over network {c.network}"
-            whose += f", quorums {c.quorums}" if c.quorums else ""
-            rest = [name for name in names if name not in found]
-            sentence = f"no command is known that reaches, for {whose}, the premise of {some(rest)}"
-            out.append(documents.Reaching(premises=rest, sentence=sentence))
-        if tried is not None:
-            what = "the premises not reached here are" if len(found) > 1 else f"the premise of {found[0]} is"
-            command = tried.command(found)
-            without = faults_left_out(self.configuration, tried.configuration.budget)
-            what += f", without {' and '.join(without)}," if without else ""
-            out.append(
-                documents.Reaching(
-                    argv=split(command), seconds=float(tried.seconds), leaves_out=without, premises=found,
-                    sentence=f"{what} reached in {tried.seconds} s by: {command}",
-                )
-            )  # fmt: skip
-        return out
 
     def run_text(self) -> str:
         """Return the first counterexample as text; of the others only why they are violations."""
@@ -751,7 +724,7 @@ class Explored(Answered):
                 spark=documents.SparkJobs(r.jobs) if r.engine == "spark" else UNSET,
             ),
             evidence=UNSET if self.evidence is None else self.evidence.columns(p.name for p in self.listed),
-            second_opinion=documents.SecondOpinion(**self.second.as_json()) if self.second != NO_OPINION else UNSET,
+            second_opinion=self.second.as_json() if self.second != NO_OPINION else UNSET,
         )
         return cast("dict[str, Any]", to_builtins(report))
 
@@ -766,7 +739,7 @@ class Explored(Answered):
             premise=p.premise,
             verdict=self.verdict(p),
             witnessed_at=self.exploration.witnessed.get(p.name),
-            violation=None if found is None else self.counterexamples.get(p.name, Counterexample()).of(found.schedule),
+            violation=None if found is None else violated(self.counterexamples.get(p.name), found.schedule),
             symbolic=UNSET
             if z3 is None
             else documents.SymbolicReport(
@@ -775,6 +748,14 @@ class Explored(Answered):
             ),
             evidence=UNSET if self.evidence is None else self.evidence.of_property(p.name),
         )  # fmt: skip
+
+
+def violated(run: Counterexample | None, schedule: Sequence[int]) -> documents.ViolationReport:
+    """Return a violation for a report, with its steps."""
+    c = run or Counterexample()
+    shown = (c.path or None, c.text or None, c.why or None, c.replayed and bool(c.digest))
+    start = schedule.start if isinstance(schedule, Schedule) and schedule.start is not None else UNSET
+    return documents.ViolationReport(len(schedule), list(schedule), *shown, c.digest or None, c.trouble or None, start)
 
 
 def export_of(path: str) -> str:

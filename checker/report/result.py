@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from msgspec import UNSET, to_builtins
-
-from checker.report.documents import ViolationReport
-from zabspec.starts import Schedule
+from msgspec import to_builtins
 
 if TYPE_CHECKING:
     from traces.record.trace import Trace
@@ -58,12 +55,6 @@ class Counterexample:
     replayed: bool = True
     digest: str = ""
     trace: Trace | None = None
-
-    def of(self, schedule: Sequence[int]) -> ViolationReport:
-        """Return it for a report, with its steps."""
-        shown = (self.path or None, self.text or None, self.why or None, self.replayed and bool(self.digest))
-        start = schedule.start if isinstance(schedule, Schedule) and schedule.start is not None else UNSET
-        return ViolationReport(len(schedule), list(schedule), *shown, self.digest or None, self.trouble or None, start)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ class CheckRequest(OutcomesRequest):
     """
 
     kind: ClassVar[str] = "check"
-    command: ClassVar[bool] = True
 
     file: Annotated[File | None, Option(place="read any", argument=True, metavar="[FILE]")] = None
     only: Annotated[Words, Option("Run only this check (repeatable).", metavar="NAME")] = ()

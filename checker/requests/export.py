@@ -90,7 +90,6 @@ class Export(TraceRequest):
     """
 
     kind: ClassVar[str] = "export"
-    command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("export-model",)
 
     form: Form = ""

@@ -30,7 +30,6 @@ class GalleryRequest(OutcomesRequest):
     """
 
     kind: ClassVar[str] = "gallery"
-    command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("entries",)
 
     names: Entries = ()

@@ -37,7 +37,6 @@ class GraphRequest(ModelRequest):
     """
 
     kind: ClassVar[str] = "graph"
-    command: ClassVar[bool] = True
 
     properties: Checked = ()
     depth: Depth = None

@@ -29,7 +29,6 @@ class Lint(Request):
     """
 
     kind: ClassVar[str] = "lint"
-    command: ClassVar[bool] = True
 
     file: Annotated[File, Option(place="read", argument=True)] = ""
     github: Annotated[bool, Option("Print annotations for GitHub Actions.", text=True)] = False

@@ -156,7 +156,7 @@ def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch)
 
     names = {goal.name for goal in chosen_goals(names_in(request.progress_properties), code.phase.goals)}
     run = LiveRun(code, request.threads or 0, goals=[g for g in code.phase.goals if g.name in names])
-    with watch.checking_progress() as progress:
+    with watch.following() as progress:
         return run, run.run(limits, progress)
 
 

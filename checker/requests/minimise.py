@@ -18,7 +18,6 @@ from checker.requests.base.watch import QUIET, Watch
 if TYPE_CHECKING:
     from checker.explore.result import Limits
     from traces import Trace
-    from traces.record.failure import Failure
 
 MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
 
@@ -90,7 +89,6 @@ class Minimise(TraceRequest):
     """
 
     kind: ClassVar[str] = "minimise"
-    command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = ()
 
@@ -161,40 +159,27 @@ def searched(trace: Trace, limit: float) -> tuple[Trace, bool]:
     """
     from checker.explore.breadth_first import Explorer
     from checker.explore.compiled import Compiled
-    from invariants import known_properties, property_named
-    from traces import build_trace
-
-    if trace.failure is not None:
-        return searched_failing(trace, trace.failure, limit)
-    prop = property_named(trace.property_name, known_properties(trace.configuration.protocol))
-    code, _ = Compiled.of(trace.model, [prop], True)
-    depth = len(trace.steps) - 1
-    found = Explorer(code, 0).run(limits(depth, limit))
-    if found.violations:
-        return build_trace(trace.model, prop, found.violations[prop.name].schedule), True
-    whole = not found.stopped and not found.error and (found.complete or found.depth >= depth)
-    return trace, whole
-
-
-def searched_failing(trace: Trace, failure: Failure, limit: float) -> tuple[Trace, bool]:
-    """Return as `searched` does a shortest run that ends in a run-time error: of the protocol, or of a capacity."""
-    from checker.explore.breadth_first import Explorer
-    from checker.explore.compiled import Compiled
     from invariants import NO_RUNTIME_ERROR, known_properties, property_named
+    from traces import build_trace
     from traces.record.failure import ENABLED, START
     from traces.record.runner import failing_trace
 
-    if failure.where == START:
+    failure = trace.failure
+    if failure is not None and failure.where == START:
         return trace, True
-    known = known_properties(trace.configuration.protocol)
-    judged = [property_named(failure.judged, known)] if failure.judged else []
+    name = trace.property_name if failure is None else failure.judged
+    judged = [property_named(name, known_properties(trace.configuration.protocol))] if name else []
     code, _ = Compiled.of(trace.model, judged, True)
-    depth = len(trace.steps) - (failure.where != ENABLED)  # such an error is met when a state is expanded
+    # an error in determining the enabled steps is met when a state is expanded
+    depth = len(trace.steps) - (failure is None or failure.where != ENABLED)
     found = Explorer(code, 0).run(limits(depth, limit))
-    run = found.error_run
-    if not failure.widen:
-        run = found.violations[NO_RUNTIME_ERROR.name].schedule if found.failed else None
+    broken = found.violations.get(name if failure is None else NO_RUNTIME_ERROR.name)
+    run = broken.schedule if broken is not None else None
+    if failure is not None and failure.widen:
+        run = found.error_run
     if run is not None and len(run) < len(trace.steps):
+        if failure is None:
+            return build_trace(trace.model, judged[0], run), True
         return failing_trace(trace.model, run, not failure.widen, judged), True
     whole = not found.stopped and (found.complete or found.depth >= depth)
     return trace, whole and not (found.error and run is None)

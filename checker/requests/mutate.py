@@ -50,7 +50,7 @@ class Mutate(BoundedRequest):
         configuration = self.configuration(promises=True)
         check_initial(Model(configuration))
         limits = self.limits
-        with watch.mutating() as progress:
+        with watch.following() as progress:
             found = check_mutants(
                 configuration, judged, self.number, self.seed or 0, limits, self.threads or 0, progress
             )

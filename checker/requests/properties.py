@@ -28,7 +28,6 @@ class Properties(Request):
     """
 
     kind: ClassVar[str] = "properties"
-    command: ClassVar[bool] = True
 
     containing: Containing = ()
     protocol: ListedProtocol = None

@@ -87,7 +87,6 @@ class Realise(TraceRequest):
     """
 
     kind: ClassVar[str] = "realise"
-    command: ClassVar[bool] = True
 
     attempts: Annotated[Count, Option("Largest number of runs to try.")] = 200_000
     time_limit: Annotated[Seconds, Option("Stop after this time.")] = 60.0

@@ -32,7 +32,6 @@ class Replay(TraceRequest):
     """
 
     kind: ClassVar[str] = "replay"
-    command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
 
     def read(self) -> Trace:

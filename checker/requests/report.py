@@ -95,7 +95,6 @@ class ReportRequest(Request):
     """
 
     kind: ClassVar[str] = "report"
-    command: ClassVar[bool] = True
     others: ClassVar[tuple[str, ...]] = ("zookeeper-finding",)
 
     run: Annotated[File, Option(argument=True, metavar="RUN.json|ZK-NAME", place="read")] = ""

@@ -106,7 +106,7 @@ def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch
     code = SearchCode(model, judged)
     ready = time.perf_counter() - started
     search = RandomSearch(code, request.how, seed, request.threads or 0, most)
-    with watch.searching() as progress:
+    with watch.following() as progress:
         walked = search.run(limit, request.keep_going, progress)
     walked.compile_seconds = ready
     taken = [v.schedule[:-1] if v.property.of == RUNTIME else v.schedule for v in walked.broken.values()]

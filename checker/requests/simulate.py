@@ -61,7 +61,6 @@ class Simulate(Request):
     """
 
     kind: ClassVar[str] = "simulate"
-    command: ClassVar[bool] = True
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = SIZES
 

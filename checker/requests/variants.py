@@ -21,7 +21,6 @@ class Variants(Request):
     """
 
     kind: ClassVar[str] = "variants"
-    command: ClassVar[bool] = True
 
     containing: Containing = ()
     protocol: ListedProtocol = None

@@ -87,7 +87,6 @@ class Walk(BoundedRequest):
     """
 
     kind: ClassVar[str] = "walk"
-    command: ClassVar[bool] = True
     excluded: ClassVar[tuple[str, ...]] = ("depth",)
 
     where: Annotated[

@@ -87,6 +87,14 @@ class Walked:
     stopped: str = ""
     second: SecondOpinion = NO_OPINION
 
+    @property
+    def so_far(self) -> str:
+        """How far the search is, in a line."""
+        met = f"{len(self.met)} of {len(self.properties)} premises reached"
+        broken = f", {len(self.broken)} violated" if self.broken else ""
+        rate = self.steps / max(self.seconds, 1e-9)
+        return f"{self.walks:,} walks, {self.steps:,} steps, {rate:,.0f}/s, {met}{broken}"
+
 
 @dataclass(frozen=True)
 class Cell:

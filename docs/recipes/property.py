@@ -4,9 +4,9 @@ It has a function whose docstring is the statement, with a sentence beside each 
 whether the premise is met; and a row. It reads the observed fields of `h` alone (`zabspec/history.py`), and then judges
 explored states, simulated runs and tables of up to 128 rows. The tests then name what is missing: its source, if that
 is no section of the papers, and a second, naive definition (`zabspec/second/definitions.py`); a history that violates
-it, and stories that meet its premise and do not (`tests/broken_histories.py`, `tests/invariants/test_premises.py`);
-where the shortest run meets its premise (`checker/explore/reaching.py`); its golden verdicts
-(`pytest tests/explore/test_golden.py --rewrite`). One with `default=False` is judged only where `--property` names it.
+it, and stories that meet its premise and do not (`tests/broken_histories.py`, `tests/invariants/test_premises.py`); its
+golden verdicts (`pytest tests/explore/test_golden.py --rewrite`). One with `default=False` is judged only where
+`--property` names it.
 """
 
 from __future__ import annotations

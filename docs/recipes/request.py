@@ -61,7 +61,6 @@ class Networks(Request):
     """List the networks that a protocol may run over."""
 
     kind: ClassVar[str] = "networks"
-    command: ClassVar[bool] = True
 
     protocol: Annotated[str, Option("A protocol: its name, file or module.", metavar="NAME")] = "zab"
 

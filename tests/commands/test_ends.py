@@ -22,7 +22,7 @@ import pytest
 
 from checker import ending
 from checker.cli import main
-from checker.commands.common import InputPath
+from checker.commands.common import INPUT
 from tests.commands import running
 from tests.commands.running import run
 from tests.fuzz import ends
@@ -72,7 +72,7 @@ def test_every_command_of_the_registry_is_walked() -> None:
 
 
 def test_a_command_that_is_new_is_walked(monkeypatch: pytest.MonkeyPatch) -> None:
-    new = click.Command("new", params=[click.Argument(["file"], type=InputPath()), click.Option(["--time-limit"])])
+    new = click.Command("new", params=[click.Argument(["file"], type=INPUT), click.Option(["--time-limit"])])
     plain = ends.command
     monkeypatch.setattr(ends, "command", lambda name: new if name == "new" else plain(name))
     found = list(ends.cases("new", random.Random(1)))
@@ -85,7 +85,7 @@ def test_every_path_that_is_an_argument_is_one_that_is_read() -> None:
     for name in ends.names():
         for p in ends.command(name).params:
             if isinstance(p, click.Argument) and isinstance(p.type, click.Path):
-                assert isinstance(p.type, InputPath) is (name != "init"), (name, p.name)
+                assert (p.type is INPUT) is (name != "init"), (name, p.name)
 
 
 def test_what_the_walk_refuses_is_seen(folder: Path) -> None:

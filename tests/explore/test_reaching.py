@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import Result
@@ -14,19 +13,12 @@ from click.testing import Result
 from checker.ci.advice import one_rule_away, within
 from checker.ci.shipped import measured
 from checker.ci.variants import shown
-from checker.explore.breadth_first import Explorer
-from checker.explore.reaching import TRIED, Tried, reaching
 from checker.explore.result import Exploration, Limits
 from checker.report.report import Explored
-from invariants import PROPERTIES
 from tests.commands.running import TINY, run
-from tests.models import compiled, judged
+from tests.models import judged
 from zabspec.model import Configuration
 from zabspec.protocols.registry import NAMES
-
-LITERAL = "invariant-5-literal"
-EVERY = [t for tried in TRIED.values() for t in tried()]
-SOME = [t for t in EVERY if t.configuration.network in ("datagrams", "ordered")]  # they take a moment
 
 
 @pytest.fixture(autouse=True)
@@ -114,55 +106,9 @@ def test_the_command_of_a_report_reaches_what_was_not_reached() -> None:
     assert json.loads(again.stdout)["to_reach"] == []
 
 
-@pytest.mark.slow(seconds=1)
-def test_it_goes_no_deeper_than_that_takes() -> None:
-    words = command_in(run("--protocol", "db19", "--nodes", "2", "--depth", "4", "--property", "integrity").stdout)
-    assert words[-3:] == ["--depth", "10", "--keep-going"]
-    assert verdicts(run(*words, "--json"))["integrity"] == "holds"
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("tried", SOME, ids=lambda t: f"{t.configuration.network} {t.configuration.nodes}")
-def test_each_was_tried(tried: Tried) -> None:
-    c = tried.configuration
-    asked = judged(c.protocol) if not c.literal else tuple(p for p in PROPERTIES if p.name == LITERAL)
-    found = Explorer(compiled(c, False, asked), 2).run(Limits(max(tried.depths)), True)
-    assert found.witnessed == tried.reached
-    assert bool(found.violations) is tried.breaks
-
-
-def test_for_every_property_of_a_protocol_here_one_is_known() -> None:
-    for t in EVERY:
-        if not t.configuration.literal:
-            assert set(t.reached) == {p.name for p in judged(t.configuration.protocol)}, t
-
-
-def test_as_many_processes_are_taken_as_were_asked_for() -> None:
-    for nodes, taken in ((2, 2), (3, 3), (5, 3)):
-        tried, found = reaching(Configuration(nodes=nodes), ["agreement"])
-        assert tried is not None
-        assert (tried.configuration.nodes, found) == (taken, ["agreement"])
-    tried, _ = reaching(Configuration(literal=True), [LITERAL])
-    assert tried is not None
-    assert tried.command([LITERAL]).endswith("--property invariant-5-literal --depth 20")
-
-
 def report_of(configuration: Configuration) -> Explored:
     nothing = Exploration(judged(configuration.protocol), levels=[1], expanded_levels=1, complete=True)
     return Explored(nothing, configuration, Limits(), 1, (1, 1))
-
-
-def test_where_none_is_known_the_report_says_so() -> None:
-    """For a variant, a property that the table has not, and a protocol that is none of this package's."""
-    notes: Any = report_of(Configuration(variant="no-promise")).ways_to_reach()
-    said = "no command is known that reaches, for zab with no-promise, the premise of integrity"
-    assert notes[-1].sentence.startswith(said)
-    configuration = Configuration()
-    foreign = report_of(configuration)
-    assert configuration.merged_by_promise == {}  # known before the protocol's name is one that there is not
-    object.__setattr__(configuration, "protocol", "raft")
-    assert "no command is known that reaches, for raft over network fifo" in foreign.ways_to_reach()[-1].sentence
-    assert reaching(Configuration(), ["agreement", "unheard-of"])[1] == ["agreement"]
 
 
 @pytest.mark.slow(seconds=1)

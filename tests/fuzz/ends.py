@@ -18,7 +18,7 @@ from typing import Any
 import click
 
 from checker.cli import main
-from checker.commands.common import InputPath
+from checker.commands.common import INPUT
 from zabspec.signals import ENDING
 
 from .running import Outcome, Setting
@@ -108,7 +108,7 @@ def inputs(name: str) -> Iterator[list[str]]:
     """For every parameter of a command that names a file: its words, with `{}` for that name."""
     words = words_of(name)
     for p in command(name).params:
-        form = "{}" if isinstance(p.type, InputPath) else NAMED.get(p.opts[0])
+        form = "{}" if p.type is INPUT else NAMED.get(p.opts[0])
         if form is None:
             continue
         if isinstance(p, click.Option):
@@ -126,7 +126,7 @@ def outputs(name: str) -> Iterator[list[str]]:
     words = words_of(name)
     for p in command(name).params:
         folder = p.name in FOLDERS or (name, p.opts[0]) in PAGES
-        if isinstance(p.type, click.Path) and not isinstance(p.type, InputPath) and not folder:
+        if isinstance(p.type, click.Path) and p.type is not INPUT and not folder:
             yield [name, "{}"] if isinstance(p, click.Argument) else [*without(words, p), p.opts[0], "{}"]
 
 

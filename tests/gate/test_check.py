@@ -298,8 +298,7 @@ def test_after_an_interrupt_the_rest_is_not_run_and_there_is_no_verdict(
 # --- elsewhere ---------------------------------------------------------------------------------
 
 
-def test_github_gets_annotations_at_the_handler_and_a_summary(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+def test_github_gets_annotations_at_the_handler(gate: Gate) -> None:
     text = one(HOLDS, HASTY, name="hasty") + one(BREAKS, name="gone") + one(HOLDS, SLOW, name="cut")
     result = gate(text, "--github")
     assert result.exit_code == 1
@@ -310,13 +309,6 @@ def test_github_gets_annotations_at_the_handler_and_a_summary(gate: Gate, monkey
     assert "title=gone%3A vanished" in lines[1]
     assert lines[2].startswith("::warning file=zabcheck.toml,line=")
     assert len(lines) == 3
-    summary = Path("summary.md").read_text()
-    assert summary.startswith("## zabcheck: DIFFERS: 2 of 3 checks")
-    assert summary.count("```mermaid\nsequenceDiagram") == 1
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/where.md")
-    result = gate(None, "--github")
-    assert result.exit_code == 3
-    assert "cannot write the step summary" in result.stderr
 
 
 def test_counterexamples_to_what_is_new_are_saved(gate: Gate) -> None:

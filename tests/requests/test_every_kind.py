@@ -15,7 +15,7 @@ import pytest
 from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests import bmc, export_model, prove, quorums
 from checker.requests import export, graph, minimise, realise, simulate
-from checker.requests.base.kinds import all_kinds, from_json
+from checker.requests.base.kinds import all_kinds, from_json, is_command
 from checker.requests.base.request import fields_of
 from checker.tables.requests.sweep import SweepRequest
 from checker.zookeeper.requests import conformance, plan, reenact, zookeeper
@@ -290,7 +290,7 @@ def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 def test_an_argument_that_is_missing_is_named() -> None:
     for kind in all_kinds().values():
         arguments = [f.name for f in fields_of(kind).values() if f.option and f.option.argument and f.default == ""]
-        if arguments and kind.command:
+        if arguments and is_command(kind):
             with pytest.raises(RequestError, match=r"missing|name (a|the)|a protocol is a file"):
                 kind()
 

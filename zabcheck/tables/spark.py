@@ -312,23 +312,23 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
 
     if "seeds" not in grid:
         raise RequestError("seeds is missing, for example seeds='1:1001'")
-    try:
-        with refusing():
-            check_installed()
-            from traces.tables.sweep.block import properties_of
-            from traces.tables.sweep.frames import events_frame, runs_frame
+    for name in grid:
+        if name not in Grid.__dataclass_fields__:
+            raise RequestError(f"a sweep has no option {name!r}")
+    with refusing():
+        check_installed()
+        from traces.tables.sweep.block import properties_of
+        from traces.tables.sweep.frames import events_frame, runs_frame
 
-            asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
-            question = Grid(**asked)
-            question.check()
+        asked: dict[str, Any] = {name: v if name in SINGLE else values(v) for name, v in grid.items()}
+        question = Grid(**asked)
+        question.check()
 
-            def events_of(numbers: Sequence[int]) -> DataFrame:
-                return events_frame(spark, question, every, partitions, numbers)
+        def events_of(numbers: Sequence[int]) -> DataFrame:
+            return events_frame(spark, question, every, partitions, numbers)
 
-            events = events_frame(spark, question, every, partitions)
-            return Swept(runs_frame(spark, question, partitions), events, events_of, properties_of(question))
-    except TypeError:
-        raise RequestError(f"a sweep has no option {strange(grid)!r}") from None
+        events = events_frame(spark, question, every, partitions)
+        return Swept(runs_frame(spark, question, partitions), events, events_of, properties_of(question))
 
 
 SINGLE = ("sample", "sample_seed", "quorums")
@@ -339,10 +339,3 @@ def values(given: Any) -> tuple[Any, ...]:
     if isinstance(given, range) and given.step == 1:
         return (f"{given.start}:{given.stop}",)
     return tuple(given) if isinstance(given, list | tuple | range) else (given,)
-
-
-def strange(grid: dict[str, Any]) -> str:
-    """Return the first name that no grid has."""
-    from traces.tables.sweep.grid import Grid
-
-    return next((name for name in grid if name not in Grid.__dataclass_fields__), next(iter(grid)))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import StatedAnswer
 from checker.report.result import plural
+from zabspec.quorums import named
 
 if TYPE_CHECKING:
     from checker.proofs.prove.break_it import BrokenMutant
@@ -16,19 +17,31 @@ if TYPE_CHECKING:
     from zabspec.quorums import QuorumSystem
 
 
-class Quorums(Protocol):
-    """A quorum system beside the assumption of the proof about it: `checker.proofs.requests.prove.Instance`."""
+@dataclass(frozen=True)
+class Instance:
+    """A quorum system, to compare with the only assumption of the proof: that any two quorums intersect.
 
-    @property
-    def system(self) -> QuorumSystem:
-        """The quorum system of a model."""
+    Attributes:
+        system: of a model.
+    """
+
+    system: QuorumSystem
 
     @property
     def disjoint(self) -> tuple[str, str] | None:
-        """Two quorums that do not intersect, or None."""
+        """Two quorums that do not intersect, or None if every two do."""
+        found = self.system.disjoint
+        return found and (named(found[0]), named(found[1]))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the system as JSON values."""
+        """Return the result as JSON values."""
+        return {
+            "text": self.system.text,
+            "processes": self.system.nodes,
+            "quorums": len(list(self.system.quorums)),
+            "intersect": self.disjoint is None,
+            "disjoint": list(self.disjoint or ()),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,7 +56,7 @@ class Proved(StatedAnswer):
     kind: str = "prove"
 
 
-def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Quorums | None) -> Proved:
+def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Instance | None) -> Proved:
     """Return the result of the proofs.
 
     Args:
@@ -67,7 +80,7 @@ def proved_result(request: Mapping[str, Any], proofs: Sequence[Proof], found: Qu
     return Proved(sentence, code, content, [*(fitted(each) for each in said), *told], found=proofs)
 
 
-def of_system(found: Quorums, held: bool) -> str:
+def of_system(found: Instance, held: bool) -> str:
     """Return what the proof shows for a quorum system."""
     system = found.system
     whose = f"`{system.text}` ({plural(system.nodes, 'process')})"

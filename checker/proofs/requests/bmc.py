@@ -13,7 +13,7 @@ from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests.queries import Queries, queries_into
 from checker.requests.base.bounded import Checked, TraceOutput
 from checker.requests.base.carried import verified_trace
-from checker.requests.base.counterexamples import counterexample
+from checker.requests.base.counterexamples import counterexample_of
 from checker.requests.base.model import BOUNDS, MODEL, ModelRequest
 from checker.requests.base.request import Count, Option, Seconds, Seed, flag, function, names_in
 from checker.requests.base.watch import QUIET, Watch
@@ -42,7 +42,6 @@ class Bmc(ModelRequest):
     """  # noqa: E501
 
     kind: ClassVar[str] = "bmc"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Proofs and bounded checks"
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = BOUNDS
@@ -97,7 +96,7 @@ class Bmc(ModelRequest):
         if not found.broken:
             return report
         broken = first_broken(model, start, found.schedule, judged)
-        return report.violated(broken, saved(model, judged, broken, self))
+        return report.violated(broken, saved(model, broken, self))
 
 
 bmc = function(Bmc)
@@ -122,9 +121,8 @@ def beginning(request: Bmc) -> tuple[Configuration, tuple[int, ...]]:
     return trace.configuration, words if at is None else words[:at]
 
 
-def saved(model: Model, judged: Sequence[Property], broken: BoundedViolation, request: Bmc) -> Counterexample:
+def saved(model: Model, broken: BoundedViolation, request: Bmc) -> Counterexample:
     """Return the run as a trace, verified and saved."""
-    from checker.explore.result import Exploration, Violation
     from zabspec.authoring.sources import path_of
 
     p, path, trace = broken.properties[0], None, request.trace
@@ -132,8 +130,7 @@ def saved(model: Model, judged: Sequence[Property], broken: BoundedViolation, re
         c = model.configuration
         called = c.variant.replace(",", "+") or path_of(c.protocol).stem
         path = Path(trace or f"zabcheck-{called}-{p.name}.trace.json")
-    one = Exploration(tuple(judged), violations={p.name: Violation(p, broken.schedule)})
-    return counterexample(model, one, p.name, path, request)
+    return counterexample_of(model, p, broken.schedule, path, request)
 
 
 def of_every_state(chosen: Sequence[Property], names: Sequence[str]) -> list[Property]:

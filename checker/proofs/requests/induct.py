@@ -42,7 +42,6 @@ class Induct(ClausesRequest):
     """
 
     kind: ClassVar[str] = "induct"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Proofs and bounded checks"
     others: ClassVar[tuple[str, ...]] = ("confirm", "clauses")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from os import fspath
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict, RequestError
 from checker.proofs.requests.queries import Queries, queries_into
@@ -17,8 +17,7 @@ from zabspec.typed import near
 if TYPE_CHECKING:
     from checker.proofs.prove.break_it import BrokenMutant
     from checker.proofs.prove.prove import Proof
-    from checker.proofs.report.proved import Proved
-    from zabspec.quorums import QuorumSystem
+    from checker.proofs.report.proved import Instance, Proved
 
     Seeds = Sequence[int]
 else:
@@ -26,35 +25,6 @@ else:
 
 # Called with the next query.
 Progress = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A quorum system, to compare with the only assumption of the proof: that any two quorums intersect.
-
-    Attributes:
-        system: of a model.
-    """
-
-    system: QuorumSystem
-
-    @property
-    def disjoint(self) -> tuple[str, str] | None:
-        """Two quorums that do not intersect, or None if every two do."""
-        from zabspec.quorums import named
-
-        found = self.system.disjoint
-        return found and (named(found[0]), named(found[1]))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        return {
-            "text": self.system.text,
-            "processes": self.system.nodes,
-            "quorums": len(list(self.system.quorums)),
-            "intersect": self.disjoint is None,
-            "disjoint": list(self.disjoint or ()),
-        }
 
 
 @dataclass(frozen=True)
@@ -66,7 +36,6 @@ class Prove(Request):
     """
 
     kind: ClassVar[str] = "prove"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Proofs and bounded checks"
 
     mutant: Annotated[str, Option("Break one rule, and show what fails; `list` lists the mutants.", metavar="NAME")] = (
@@ -98,6 +67,7 @@ class Prove(Request):
     @property
     def instance(self) -> Instance | None:
         """The quorum system, and whether the proof covers it; None if the request names none."""
+        from checker.proofs.report.proved import Instance
         from zabspec.quorums import system_of
 
         return Instance(system_of(fspath(self.quorums))) if self.quorums else None

@@ -19,7 +19,7 @@ Queries = Annotated[
 
 
 @contextlib.contextmanager
-def queries_into(given: str | PathLike[str] | None, note: str = "") -> Iterator[None]:
+def queries_into(given: str | PathLike[str] | None) -> Iterator[None]:
     """Write the queries to z3 within into a folder, with a list of them; None or empty to write nothing.
 
     Raises:
@@ -36,6 +36,6 @@ def queries_into(given: str | PathLike[str] | None, note: str = "") -> Iterator[
     record_into(folder)
     try:
         yield
-        index(folder, sys.argv[1:], note)
+        index(folder, sys.argv[1:])
     finally:
         record_into(None)

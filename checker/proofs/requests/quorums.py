@@ -12,7 +12,7 @@ from msgspec import to_builtins
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
 from checker.report.result import Part, plural, values
-from checker.requests.base.quorum_system import ServerOptions, options_given, zoo_cfg
+from checker.requests.base.quorum_system import ServerOptions, options_given, release_option, zoo_cfg
 from checker.requests.base.request import File, Option, Request, Seconds, Seed, function
 from checker.requests.base.watch import QUIET, Watch
 from zabspec.zoo_cfg import NEWEST
@@ -126,14 +126,10 @@ class Quorums(Request):
     """
 
     kind: ClassVar[str] = "quorums"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
 
     config: Annotated[File, Option(place="read", argument=True)] = ""
-    release: Annotated[
-        str,
-        Option(f"The release that reads CONFIG (default: {NEWEST}).", metavar="NUMBER", complete="zookeeper_releases"),
-    ] = ""
+    release: Annotated[str, release_option(f"The release that reads CONFIG (default: {NEWEST}).")] = ""
     server_options: ServerOptions = ()
     seed: Annotated[Seed, Option("Seed of the solver.")] = 0
     query_limit: Annotated[Seconds, Option("Time limit of each query.")] = 10.0

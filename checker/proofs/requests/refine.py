@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import NoVerdict
-from checker.proofs.requests.queries import Queries, queries_into
 from checker.requests.base.bounded import BoundedRequest, Symmetry
 from checker.requests.base.counterexamples import saved
 from checker.requests.base.model import SIZES, Amount, Transactions
@@ -19,7 +18,6 @@ from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     from checker.proofs.refine.report import Refined
-NO_QUERIES = "no solver is used here: both protocols are explored side by side"
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class Refine(BoundedRequest):
     """
 
     kind: ClassVar[str] = "refine"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Proofs and bounded checks"
     shares: ClassVar[tuple[str, ...] | None] = (*SIZES, "txns", *BUDGETS)
     excluded: ClassVar[tuple[str, ...]] = (
@@ -53,7 +50,6 @@ class Refine(BoundedRequest):
     partitions: Annotated[Amount, Option(BUDGETS["partitions"].help(usual=False))] = 0
     keep_going: Annotated[bool, Option("Continue after a failure, to find a shortest run for every failure.")] = False
     symmetry: Symmetry = True
-    smt2: Queries = ""
     trace: Annotated[
         File, Option("Save the failing run to this file; it is not saved if not given.", place="write")
     ] = ""
@@ -64,16 +60,6 @@ class Refine(BoundedRequest):
         return ExplorationRequest(**given, reduction="none")
 
     def answer(self, watch: Watch = QUIET) -> Refined:
-        with queries_into(self.smt2, NO_QUERIES):
-            return self.checked(watch)
-
-    def checked(self, watch: Watch) -> Refined:
-        """Explore both protocols side by side.
-
-        Raises:
-            RequestError: the request is wrong.
-            NoVerdict: the interpreter does not reproduce the failing run: an error of zabcheck.
-        """
         from checker.explore.compiled import Compiled
         from checker.opinion.compiled import second_opinion
         from checker.opinion.outcome import NO_OPINION

@@ -91,12 +91,11 @@ def body(assertions: Sequence[z3.BoolRef]) -> str:
     return "\n".join(line for line in lines if not line.startswith((";", "(set-info", "(set-logic"))) + "\n"
 
 
-def index(folder: Path, command: Sequence[str], note: str = "") -> dict[str, Any]:
+def index(folder: Path, command: Sequence[str]) -> dict[str, Any]:
     """Write the list of the queries in a folder, each with the answer expected; return it.
 
     Args:
         command: the one that ran them.
-        note: what a reader must know about the list.
 
     Raises:
         NotWritten: it cannot be written, or a query cannot be read again.
@@ -105,7 +104,6 @@ def index(folder: Path, command: Sequence[str], note: str = "") -> dict[str, Any
     try:
         queries = [listed(file) for file in sorted(folder.glob("*.smt2"))]
         made = {"command": list(command), "solver": f"z3 {z3.get_version_string()}", "queries": queries}
-        made |= {"note": note} if note else {}
         write_whole(path, (json.dumps(made, indent=1) + "\n").encode())
     except (OSError, ValueError) as problem:
         raise NotWritten(f"cannot write {path}: {getattr(problem, 'strerror', None) or problem}") from None

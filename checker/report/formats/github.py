@@ -5,13 +5,12 @@ The formats are those of "Workflow commands for GitHub Actions".
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from checker.report.result import ReportPlace, Result
 from checker.report.sources import from_top, top_of
 
-LARGEST_DIAGRAM = 45_000  # characters: Mermaid refuses more than 50,000 (its maxTextSize)
 IN_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
 
@@ -56,23 +55,3 @@ def escaped(text: str, table: tuple[tuple[str, str], ...]) -> str:
     for what, instead in table:
         text = text.replace(what, instead)
     return text
-
-
-def summary_file(environment: Mapping[str, str]) -> Path | None:
-    """Return the file for the summary of this step, or None outside a step."""
-    name = environment.get("GITHUB_STEP_SUMMARY", "")
-    return Path(name) if name else None
-
-
-def cell(text: str) -> str:
-    """Return a text as a cell of a Markdown table."""
-    for what, instead in (("&", "&amp;"), ("<", "&lt;"), ("|", "\\|"), ("`", "\\`"), ("\n", " ")):
-        text = text.replace(what, instead)
-    return text
-
-
-def diagram(mermaid: str) -> str:
-    """Return a diagram for GitHub, or a note if it is too large for that."""
-    if len(mermaid) > LARGEST_DIAGRAM:
-        return f"(A diagram of {len(mermaid):,} characters is more than GitHub draws.)\n"
-    return f"```mermaid\n{mermaid.rstrip()}\n```\n"

@@ -22,6 +22,7 @@ from zabspec.joining import is_own, joined, load, source_of
 
 FOLDER = Path(__file__).parents[1]
 PACKAGE = "checker.requests"
+EXPLORE = "explore"  # what `zabcheck` does without a command
 
 
 def modules() -> list[str]:
@@ -62,6 +63,11 @@ def kind_named(name: str) -> type[Request] | None:
     module = module_of(name)
     found = vars(module).values() if module else ()
     return next((k for k in found if isinstance(k, type) and issubclass(k, Request) and k.kind == name), None)
+
+
+def is_command(kind: type[Request]) -> bool:
+    """Return whether `zabcheck KIND` makes a request: no option chooses it among the kinds of another command."""
+    return not kind.mode and kind.kind != EXPLORE
 
 
 def kinds_in(module: ModuleType) -> Iterator[type[Request]]:

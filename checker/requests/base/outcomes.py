@@ -20,9 +20,7 @@ class OutcomesRequest(Request):
     html: Annotated[
         File, Option("Save a page of all checks in this folder, and one page for each violation.", place="folder")
     ] = ""
-    github: Annotated[bool, Option("Print annotations for GitHub Actions, and write the step summary.", text=True)] = (
-        False
-    )
+    github: Annotated[bool, Option("Print annotations for GitHub Actions.", text=True)] = False
 
     def check_folders(self) -> None:
         """Check that the folders exist.

@@ -28,6 +28,11 @@ ServerOptions = Annotated[
 TEXTS = ("weights ", "groups ")  # the beginning of the text of a system
 
 
+def release_option(help: str) -> Option:
+    """Return the option of a field that names a release of ZooKeeper."""
+    return Option(help, metavar="NUMBER", complete="zookeeper_releases")
+
+
 def zoo_cfg(path: Path, release: str = "", options: Mapping[str, str] | None = None) -> ZooCfg:
     """Read a configuration as a release does; empty for the newest.
 

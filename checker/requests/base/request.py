@@ -28,9 +28,9 @@ import msgspec
 from msgspec import Meta
 
 from checker.errors import RequestError
-from checker.output_files import check_writable, save_file
+from checker.output_files import check_input, check_writable, save_file
 from checker.requests.base.watch import QUIET, Watch
-from zabspec.files import without_secrets
+from zabspec.files import Unreadable, place_of, without_secrets
 from zabspec.typed import alternatives, near, wrong
 
 if TYPE_CHECKING:
@@ -144,6 +144,12 @@ class Field:
                 value = option.reads(value)
         if isinstance(value, PathLike):
             value = fspath(value)
+        if isinstance(value, str) and value and option is not None and option.place not in ("", "table"):
+            try:
+                value = fspath(place_of(value))
+            except Unreadable as problem:
+                if option.place != "address":
+                    raise RequestError(f"{without_secrets(value)}: {problem}") from None
         if isinstance(value, Request) or (is_trace(value) and option is not None and option.place == "read"):
             return value
         return self.checked(names_of(value) if get_origin(self.type) is tuple else value)
@@ -244,7 +250,6 @@ class Request:
 
     __signature__ = PlainSignature()
     kind: ClassVar[str] = ""
-    command: ClassVar[bool] = False  # whether `zabcheck KIND` makes it
     group: ClassVar[str] = "Others"  # the title of its command's group in `--help`, if `checker/cli.py` lists none
     others: ClassVar[tuple[str, ...]] = ()  # kinds that the command makes too, if an option chooses their mode
     excluded: ClassVar[tuple[str, ...]] = ()  # fields of a base class that it does not take
@@ -388,6 +393,9 @@ def function(kind: Callable[P, Answerable[A]]) -> Callable[P, A]:
 
 def answered(request: Request, watch: Watch) -> Any:
     """Answer a request as commands and functions do: with what is found in other ways."""
+    for place in ("read", "read any", "table"):
+        for path in request.placed(place).values():
+            check_input(path, folder=place != "read")
     for name, path in request.outputs.items():
         declared = fields_of(type(request))[name]
         check_writable(path, declared.flag, regular=declared.option is not None and declared.option.place == "write")

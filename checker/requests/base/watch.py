@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
-    from checker.live.run import Live
-    from checker.mutate.run import Campaign
-    from checker.search.search import Walked
 
 Exploring = Callable[["Exploration", int, int], None]
+
+
+class Partial(Protocol):
+    """A result that is not complete yet."""
+
+    @property
+    def so_far(self) -> str:
+        """How far it is, in a line."""
 
 
 class Watch:
@@ -26,16 +31,8 @@ class Watch:
         """Follow a breadth-first search: called with the result, the expanded states of the level, and its size."""
         return nullcontext(None)
 
-    def searching(self) -> AbstractContextManager[Callable[[Walked], None] | None]:
-        """Follow random walks."""
-        return nullcontext(None)
-
-    def checking_progress(self) -> AbstractContextManager[Callable[[Live], None] | None]:
-        """Follow a search for starvation."""
-        return nullcontext(None)
-
-    def mutating(self) -> AbstractContextManager[Callable[[Campaign], None] | None]:
-        """Follow the check of mutants of a protocol, one after another."""
+    def following(self) -> AbstractContextManager[Callable[[Partial], None] | None]:
+        """Follow other long work, whose result says how far it is."""
         return nullcontext(None)
 
     def working(self) -> AbstractContextManager[Callable[[str], None]]:

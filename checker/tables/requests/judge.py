@@ -48,7 +48,6 @@ class JudgeRequest(Request):
     """
 
     kind: ClassVar[str] = "judge"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Runs"
 
     table: Annotated[File, Option(place="table", argument=True)] = ""

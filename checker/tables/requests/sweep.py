@@ -77,7 +77,6 @@ class SweepRequest(Request):
     """
 
     kind: ClassVar[str] = "sweep"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Runs"
 
     folder: Annotated[File, Option(place="table", argument=True)] = ""

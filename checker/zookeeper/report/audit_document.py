@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType
 
-from checker.opinion.outcome import NO_OPINION, SecondOpinion
-from checker.report import documents
+from checker.opinion.outcome import NO_OPINION, SecondOpinion, SecondOpinionJson
 from checker.report.documents import ExitCode, Version
 from checker.zookeeper.report.audit_forecast import OK, UNKNOWN
 from traces.zookeeper.audit.audit import Audit
@@ -192,7 +191,7 @@ class ForecastReport(Typed, frozen=True):
     assumptions: str | None
     outcomes: list[OutcomeReport]
     last_copies: list[LastCopyReport]
-    second_opinion: documents.SecondOpinion | UnsetType = UNSET
+    second_opinion: SecondOpinionJson | UnsetType = UNSET
 
 
 class AuditReport(Typed, frozen=True, kw_only=True):
@@ -264,7 +263,7 @@ def forecast_of(ahead: Forecast, verdict: str, second: SecondOpinion) -> Forecas
         verdict, ahead.release, ahead.unknown or None, ahead.states, ahead.at_once, ahead.cut_off, ahead.taken or None,
         [outcome_of(o) for o in ahead.outcomes],
         [LastCopyReport(pairs([(c.lo, c.hi)])[0], c.servers) for c in ahead.last_copies],
-        documents.SecondOpinion(**second.as_json()) if second != NO_OPINION else UNSET,
+        second.as_json() if second != NO_OPINION else UNSET,
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
 from checker.plain_text import one_line
-from checker.requests.base.quorum_system import ServerOptions, check_release, options_given, zoo_cfg
+from checker.requests.base.quorum_system import ServerOptions, check_release, options_given, release_option, zoo_cfg
 from checker.requests.base.request import File, Files, Option, Request, Seconds, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from zabspec.files import Unreadable, place_of, without_secrets
@@ -45,7 +45,6 @@ class AuditRequest(Request):
     """
 
     kind: ClassVar[str] = "audit"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
     others: ClassVar[tuple[str, ...]] = ("audit-logs",)
 
@@ -60,11 +59,9 @@ class AuditRequest(Request):
     ] = ""
     release: Annotated[
         str,
-        Option(
+        release_option(
             "Release of the servers, to determine which of them start (default: every release that can have written "
-            "the files).",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
+            "the files)."
         ),
     ] = ""
     server_options: ServerOptions = ()

@@ -30,7 +30,6 @@ class ChaosRequest(ServersRequest):
     """
 
     kind: ClassVar[str] = "chaos"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
 
     seconds: Annotated[Seconds, Option("How long clients write and faults occur.")] = 60.0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
+from checker.requests.base.quorum_system import release_option
 from checker.requests.base.request import File, Option, Request, Seconds, function
 from checker.requests.base.watch import QUIET, Watch
 
@@ -39,18 +40,10 @@ class Conform(Request):
     """
 
     kind: ClassVar[str] = "conform"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
 
     record: Annotated[File, Option(place="read any", argument=True)] = ""
-    release: Annotated[
-        str,
-        Option(
-            "The release whose model is searched (default: as the record says).",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
-        ),
-    ] = ""
+    release: Annotated[str, release_option("The release whose model is searched (default: as the record says).")] = ""
     variant: Annotated[
         str, Option("Search this variant of the model instead.", metavar="NAMES", complete="zookeeper/variants")
     ] = ""
@@ -79,8 +72,7 @@ class Conform(Request):
         return variant_of("zookeeper", release)
 
     def answer(self, watch: Watch = QUIET) -> Conformed:
-        from checker.zookeeper.report.conformed import conformed_result
-        from checker.zookeeper.report.conformed_logs import logs_conformed_result
+        from checker.zookeeper.report.conformed import conformed_result, logs_conformed_result
 
         if Path(self.record).is_dir():
             return logs_conformed_result(self.as_json(), answer_logs(self))

@@ -52,6 +52,11 @@ def quantity(flag: str, units: Mapping[str, int], example: str) -> Callable[[Any
     return lambda given: amount(given, units, flag, example) if isinstance(given, str) else given
 
 
+def time_option(help: str, flag: str, example: str, usual: str = "") -> Option:
+    """Return the option of a field that is a time."""
+    return Option(help, metavar="TIME", usual=usual, reads=quantity(flag, TIMES, example))
+
+
 @dataclass(frozen=True)
 class PlanRequest(Request):
     """Estimate throughput and latency of an ensemble by running zab's handlers in a world with time.
@@ -61,19 +66,13 @@ class PlanRequest(Request):
     """
 
     kind: ClassVar[str] = "plan"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
 
     servers: Annotated[int | None, Option("Number of servers, 2 to 13 (3, or the voting servers of ZOO.CFG).")] = None
     config: Annotated[File | None, Option(place="read", argument=True, metavar="[ZOO.CFG]")] = None
     latency: Annotated[
         Quantity,
-        Option(
-            "Round-trip time between two servers, as ping measures it.",
-            metavar="TIME",
-            usual="0.1ms",
-            reads=quantity("--latency", TIMES, "100us or 2ms"),
-        ),
+        time_option("Round-trip time between two servers, as ping measures it.", "--latency", "100us or 2ms", "0.1ms"),
     ] = 100_000
     disk: Annotated[
         str,
@@ -81,11 +80,7 @@ class PlanRequest(Request):
     ] = "cache"
     forced_write: Annotated[
         Quantity | None,
-        Option(
-            "Time to force the log to disk, if you have measured it.",
-            metavar="TIME",
-            reads=quantity("--forced-write", TIMES, "0.4ms"),
-        ),
+        time_option("Time to force the log to disk, if you have measured it.", "--forced-write", "0.4ms"),
     ] = None
     size: Annotated[
         Quantity,
@@ -97,12 +92,7 @@ class PlanRequest(Request):
     slow: Annotated[int, Option("Number of slow followers; the leader is not slow.")] = 0
     slow_by: Annotated[
         Quantity,
-        Option(
-            "Extra time of each message to or from a slow follower.",
-            metavar="TIME",
-            usual="10ms",
-            reads=quantity("--slow-by", TIMES, "500us or 10ms"),
-        ),
+        time_option("Extra time of each message to or from a slow follower.", "--slow-by", "500us or 10ms", "10ms"),
     ] = 10_000_000
     quorum: Annotated[
         Literal["majority", "all"],

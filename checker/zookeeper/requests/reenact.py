@@ -12,6 +12,7 @@ from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
 from checker.report.answer import Answered
 from checker.report.result import Part
 from checker.requests.base.carried import verified_trace
+from checker.requests.base.quorum_system import release_option
 from checker.requests.base.request import Count, File, Option, Seconds, function
 from checker.requests.base.watch import QUIET, Watch
 from checker.zookeeper.requests.servers import ServersRequest
@@ -29,12 +30,7 @@ class PlayRequest(ServersRequest):
     """The servers to play runs on, and what they are compared with."""
 
     release: Annotated[
-        str,
-        Option(
-            "The release whose servers are run, and its model; --random takes several, with commas.",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
-        ),
+        str, release_option("The release whose servers are run, and its model; --random takes several, with commas.")
     ] = ""
     variant: Annotated[
         str,
@@ -138,7 +134,6 @@ class ReenactRequest(PlayRequest):
     """
 
     kind: ClassVar[str] = "reenact"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
     others: ClassVar[tuple[str, ...]] = ("conformance", "servers")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import RequestError
 from checker.report.answer import Listed
 from checker.report.result import Part, Table, plural
+from checker.requests.base.quorum_system import release_option
 from checker.requests.base.request import Option, Request, function
 from checker.requests.base.watch import QUIET, Watch
 
@@ -19,14 +20,7 @@ if TYPE_CHECKING:
 class ServersRequest(Request):
     """The servers to run."""
 
-    release: Annotated[
-        str,
-        Option(
-            "The release whose servers are run, and whose model is searched.",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
-        ),
-    ] = ""
+    release: Annotated[str, release_option("The release whose servers are run, and whose model is searched.")] = ""
     zookeeper: Annotated[
         str, Option("Run the servers of your own build, and compare them with --release.", metavar="DIR")
     ] = ""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
+from checker.requests.base.quorum_system import release_option
 from checker.requests.base.request import File, Option, Request, Seconds, Words, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 
@@ -34,21 +35,13 @@ class ZookeeperRequest(Request):
     """
 
     kind: ClassVar[str] = "zookeeper"
-    command: ClassVar[bool] = True
     group: ClassVar[str] = "Servers of ZooKeeper"
     others: ClassVar[tuple[str, ...]] = ("zookeeper-drift",)
 
     issues: Annotated[Words, Option(argument=True, metavar="[ZK-NNNN]...", complete="zookeeper/rows")] = ()
     time_limit: RowLimit = None
     split: Annotated[bool, Option("Do not merge steps: the same rows, with several times as many states.")] = False
-    release: Annotated[
-        str,
-        Option(
-            "Check the rows on this release instead of the recorded one.",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
-        ),
-    ] = ""
+    release: Annotated[str, release_option("Check the rows on this release instead of the recorded one.")] = ""
     trace: Annotated[
         File, Option("With one row: save the run that violates a property of the release.", place="write")
     ] = ""

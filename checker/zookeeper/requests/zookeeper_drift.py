@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from checker.errors import RequestError
+from checker.requests.base.quorum_system import release_option
 from checker.requests.base.request import Option, Request, function
 from checker.requests.base.watch import QUIET, Watch
 
@@ -35,14 +36,7 @@ class ZookeeperDriftRequest(Request):
             metavar="DIR",
         ),
     ] = ""
-    against: Annotated[
-        str,
-        Option(
-            "With --drift: the release to compare with (default: the tree's).",
-            metavar="NUMBER",
-            complete="zookeeper_releases",
-        ),
-    ] = ""
+    against: Annotated[str, release_option("With --drift: the release to compare with (default: the tree's).")] = ""
     since: Annotated[
         str, Option("With --drift: changes since a git revision or a fork (A...), or in A..B.", metavar="REV")
     ] = ""

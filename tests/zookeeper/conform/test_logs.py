@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from checker.zookeeper.report.conformed_logs import logs_conformed_result, told
+from checker.zookeeper.report.conformed import logs_conformed_result, told_logs
 from checker.zookeeper.requests.conform import Conform, answer_logs
 from tests.transcript import compare_cases
 from traces.zookeeper.conform.excluded import excluded_line, unlike_received, wrong_handshakes, wrong_syncs
@@ -92,7 +92,7 @@ def test_the_write_that_comes_back_is_explained_and_flagged(unpacked: Unpacked) 
     assert (flagged.server, flagged.kind, flagged.zxid) == (3, "serves", 0x500000000)
     result = logs_conformed_result({}, done)
     assert result.exit_code == 1
-    assert any("epoch-has-its-history (by log3.txt:" in str(line) for line in told(done))
+    assert any("epoch-has-its-history (by log3.txt:" in str(line) for line in told_logs(done))
 
 
 def test_logs_with_a_trunc_are_explained_without_a_violation(unpacked: Unpacked) -> None:
@@ -105,7 +105,7 @@ def test_logs_of_another_release_are_said_to_be(unpacked: Unpacked) -> None:
     assert not answer_logs(Conform(str(unpacked(TRUNC)), release="3.9.5")).named
     done = answer_logs(Conform(str(unpacked(TRUNC)), release="3.6.0"))
     assert done.named == ("3.9.5",)
-    assert any("the logs name 3.9.5" in str(line) for line in told(done))
+    assert any("the logs name 3.9.5" in str(line) for line in told_logs(done))
 
 
 def test_a_server_that_is_killed_as_it_starts_is_explained(unpacked: Unpacked, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_votes_are_compared_with_the_run(unpacked: Unpacked, tmp_path: Path) -> 
     votes = [notified("1", state, "3", epoch, "100000005") for state, epoch in (("LOOKING", "1"), ("FOLLOWING", "5"))]
     done = explained_by_lines(tampered(folder, tmp_path, 2, lambda text: [*text, *votes]), disks_of(folder), "")
     assert (done.verdict, done.votes) == (EXPLAINED, 2), done.why
-    assert any("2 notifications" in str(line) for line in told(done))
+    assert any("2 notifications" in str(line) for line in told_logs(done))
 
 
 @pytest.mark.parametrize("version", [0, 0x100000002])
@@ -240,7 +240,7 @@ def test_servers_in_other_time_zones_are_explained(
         ]
 
     done = explained_by_lines(tampered(folder, tmp_path, server, moved_by), disks_of(folder), "")
-    assert (done.verdict, any("clocks" in str(line) for line in told(done))) == (EXPLAINED, True), done.why
+    assert (done.verdict, any("clocks" in str(line) for line in told_logs(done))) == (EXPLAINED, True), done.why
     assert sorted(done.shifted) == ([2, 3] if server == 1 else [3])
 
 
@@ -478,7 +478,7 @@ def test_a_trunc_that_is_logged_and_not_sent_is_a_diff() -> None:
 def test_a_log_at_debug_is_explained(unpacked: Unpacked) -> None:
     done = answer_logs(Conform(str(unpacked(DEBUG))))
     assert (done.verdict, done.transactions, done.votes) == (EXPLAINED, 471, 44), done.why
-    assert any("471 lines at DEBUG" in str(line) for line in told(done))
+    assert any("471 lines at DEBUG" in str(line) for line in told_logs(done))
     assert {line.life for line in lines_of(unpacked(DEBUG)).main[1]} == {0}  # a thread writes 'Starting', too
 
 
