@@ -56,6 +56,7 @@ def said(lines: list[str], folder: Path) -> Iterator[str]:
         yield from (f"  {line}".rstrip() for line in forecast_lines(found.forecast))
 
 
+@pytest.mark.slow(seconds=11)
 @pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.txt")))
 def test_the_audit_says_what_is_recorded(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -174,6 +174,7 @@ def idle_leader(lines: list[str], snapshot: str) -> list[str]:
     return [*lines[:vote], *map(earlier, (lines[vote], lines[leads], taken)), *lines[vote:]]
 
 
+@pytest.mark.slow(seconds=6)
 def test_tampered_logs_are_never_explained(
     unpacked: Unpacked, built: list[int], tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
