@@ -551,7 +551,8 @@ class FunctionTyper(Sentences):
             if kind.element.scalar:
                 value = self.coerce_kind(value, kind.element, call, place.field)
             elif not isinstance(value.type, t.MessageType):
-                raise self.fail(call, f"{place.field} holds messages")
+                rows = "sequences, and none can be appended: declare Each[number, SeqOf[...]] in its place"
+                raise self.fail(call, f"{place.field} holds {rows if isinstance(kind.element, Seq) else 'messages'}")
             site = self.site(call, place.field, f"would hold more than {kind.capacity}", kind.widen)
             element = 0
             if isinstance(kind.element, Int):
