@@ -21,10 +21,12 @@ from checker.explore.result import Limits
 from invariants import PROPERTIES
 from tests.models import import_text
 from tests.patience import HANG
-from zabspec.language.layout import source
-from zabspec.language.layout.cache_key import digest_of
+from zabspec.language.analysis import scalarset
+from zabspec.language.front import statements
+from zabspec.language.layout import cache_key, kinds, source
+from zabspec.language.layout.cache_key import compiler_digest, digest_of
 from zabspec.language.layout.source import LanguageError
-from zabspec.language.native import jit
+from zabspec.language.native import jit, llvm_flow
 from zabspec.language.python import lang
 from zabspec.model import Configuration, Model
 
@@ -57,6 +59,21 @@ def test_another_configuration_is_another_entry(folder: Path, compilations: list
     assert len(list(folder.glob("*.o"))) == 2
     assert one[0] != other[0], "with two timeouts there are more states"
     assert explored() == one
+
+
+def test_another_compiler_is_another_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a compiler that is mended runs what was compiled wrongly before."""
+
+    def digest() -> str:
+        cache_key.module_digest.cache_clear()
+        return compiler_digest.__wrapped__("checker.explore.compiled")
+
+    found = {digest()}
+    for module in (statements, scalarset, kinds, llvm_flow):
+        monkeypatch.setattr(module, "MENDED", 1, raising=False)
+        found.add(digest())
+    monkeypatch.undo()
+    assert len(found) == 5 and digest() in found
 
 
 def test_what_else_was_loaded_changes_no_function_of_the_language() -> None:

@@ -48,12 +48,12 @@ def program_digest(
 @cache
 def compiler_digest(*roots: str) -> str:
     """Return a digest of the named modules, the compiler, and what they import from their packages."""
-    inside = {LANGUAGE, *(name.rpartition(".")[0] for name in roots)} - {""}  # a module in no package is alone
+    inside = {name.rpartition(".")[0] for name in roots} - {""}  # a module in no package is alone
     found: dict[str, ModuleType] = {}
-    ahead = [f"{LANGUAGE}.frontend", f"{LANGUAGE}.llvm_text", f"{LANGUAGE}.jit", *roots]
+    ahead = [f"{LANGUAGE}.front.frontend", f"{LANGUAGE}.native.llvm_text", f"{LANGUAGE}.native.jit", *roots]
     while ahead:
         name = ahead.pop()
-        own = name in roots or name.rpartition(".")[0] in inside
+        own = name in roots or name.rpartition(".")[0] in inside or name.startswith(f"{LANGUAGE}.")
         if own and name not in found and name in sys.modules:
             found[name] = sys.modules[name]
             for value in vars(found[name]).values():
