@@ -22,10 +22,10 @@ from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import from_here
 from zabspec.language.program import own_names
 from zabspec.language.symmetry import Trusted, asymmetries
-from zabspec.live.phase import fair_actions, fair_classes, stable_phase
+from zabspec.live.phase import fair_classes, fair_kinds, fair_steps, stable_phase, takers
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.model import ConfigError, Model
-from zabspec.worlds.steps import ACTION, BUDGETS, HEARTBEAT
+from zabspec.worlds.steps import BUDGETS, HEARTBEAT
 
 MOST_CLASSES: int = graph.UNFAIR  # classes, and progress properties with processes, are bits of a word
 
@@ -64,8 +64,9 @@ class LiveCode(Compiled):
     ) -> None:
         self.phase = stable_phase(model)
         self.classes = fair_classes(model)
-        if max(len(self.classes), len(self.phase.goals) * model.configuration.nodes) > MOST_CLASSES:
-            raise ConfigError(f"--live: so many processes and steps are more than {MOST_CLASSES} classes of fair steps")
+        if (many := max(len(self.classes), len(self.phase.goals) * model.configuration.nodes)) > MOST_CLASSES:
+            fewer = 'with fewer processes, or actions that are fair_to="action"'
+            raise ConfigError(f"--live: at most {MOST_CLASSES} classes of fair steps, and here are {many}: {fewer}")
         super().__init__(model, (), symmetry, every_step)
 
     @cached_property
@@ -127,15 +128,15 @@ class LiveCode(Compiled):
             "    b = (word >> 8) & 255",
         ]
         first = 0
-        for f in IN_WORLDS[self.model.world.name].fair:
+        for f in fair_kinds(self.model):
             number = f"{first} + a * {n} + b" if f.pairs else f"{first} + a"
             lines += [f"    if {' or '.join(f'kind == {k}' for k in f.kinds)}:", f"        return {number}"]
             first += n * n if f.pairs else n
-        for which in fair_actions(self.model):
-            together = self.model.protocol.text.actions[which].together
-            lines += [f"    if kind == {ACTION} and word & 255 == {which}:"]
-            lines += [f"        return {first}{'' if together else ' + a'}"]
-            first += 1 if together else n
+        for kind, which, action in fair_steps(self.model):
+            who = takers(self.model, action)
+            lines += [f"    if kind == {kind} and word & 255 == {which}:"]
+            lines += [f"        return {first}" if who.start < 0 else f"        return {first - who.start} + a"]
+            first += len(who)
         return [*lines, f"    return {graph.UNFAIR}"]
 
     def also_names(self, names: dict[str, Any]) -> None:

@@ -162,7 +162,7 @@ def searched(code: LiveCode, request: LiveRequest, limits: Limits, watch: Watch)
 
 def assumed(model: Model) -> list[str]:
     """Return the assumptions, a sentence each."""
-    from zabspec.live.phase import fair_actions
+    from zabspec.live.phase import fair_steps
     from zabspec.live.worlds import IN_WORLDS
 
     text = model.protocol.text
@@ -182,28 +182,29 @@ def assumed(model: Model) -> list[str]:
         out += [
             f"eventually (weakly fair): every message in flight between two processes is received{said_fair(model)}"
         ]
-    free = [a.name for k, a in enumerate(text.actions) if k not in fair_actions(model)]
+    fair = [a for _, _, a in fair_steps(model)]
+    free, idle = ([a.name for a in steps if a not in fair] for steps in (text.actions, text.changes))
     never = ["that a process that is down recovers", "that a client sends a request"]
     never += [f"that a process does {', '.join(free)}"] if free else []
-    never += [f"that the environment does {', '.join(a.name for a in text.changes)}"] if text.changes else []
+    never += [f"that the environment does {', '.join(idle)}"] if idle else []
     return [*out, f"not assumed, and explored both ways: {'; '.join(never)}"]
 
 
 def said_fair(model: Model) -> str:
     """Return what is done eventually beside receiving messages, as the rest of a sentence."""
-    from zabspec.live.phase import fair_actions
+    from itertools import product
 
-    actions = [model.protocol.text.actions[k] for k in fair_actions(model)]
-    groups = (
-        (False, False, "each process takes it if it can"),
-        (True, False, "some process takes it if one can"),
-        (False, True, "each process takes it if it can infinitely often (strongly fair)"),
-        (True, True, "some process takes it if one can infinitely often (strongly fair)"),
-    )
+    from zabspec.live.phase import OWN_STEPS, fair_steps
+    from zabspec.worlds.steps import ACTION
+
+    steps = fair_steps(model)
     out = ""
-    for together, strong, said in groups:
-        if names := [a.name for a in actions if (a.together, a.strong) == (together, strong)]:
-            out += f"; {said}: {', '.join(names)}"
+    for kind, strong, together in product(OWN_STEPS, (False, True), (False, True)):
+        if names := [a.name for k, _, a in steps if (k, a.together, a.strong) == (kind, together, strong)]:
+            one = "one" if together else "it"
+            who = f"{'some' if together else 'each'} process" if kind == ACTION else "the environment"
+            can = f"{one if kind == ACTION else 'it'} can{' infinitely often (strongly fair)' if strong else ''}"
+            out += f"; {who} takes it if {can}: {', '.join(names)}"
     return out
 
 

@@ -4,10 +4,13 @@ semantics."""
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from checker.cli import main
 from checker.explore.result import Limits
 from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
@@ -162,3 +165,56 @@ def test_an_answer_says_which_fairness_it_assumes(tmp_path: Path) -> None:
         "it can infinitely often (strongly fair): acts-1; some process takes it if one can infinitely often "
         "(strongly fair): acts-3"
     )
+
+
+LIGHT = """from __future__ import annotations
+
+from zabcheck.language import (
+    Each, Fields, Node, action, declare, environment, environment_step, progress, safety, shared,
+)
+
+
+class State(Fields):
+    light: bool = environment("it is on")
+    seen: Each[Node, bool] = shared("it has seen the light")
+
+
+@environment_step(FAIR)
+def flip(s: State) -> None:
+    s.light = not s.light
+
+
+@action(when=lambda s, p: s.light, fair="strong")
+def see(s: State, p: Node) -> None:
+    s.seen[p] = True
+
+
+@safety(over="step")
+def stays(before: State, event: State, after: State) -> bool:
+    '''What is seen stays seen.'''
+    return all(after.seen[p] or not before.seen[p] for p in range(before.NODES))
+
+
+@progress
+def sees(s: State, p: Node) -> bool:
+    '''It sees the light.'''
+    return not s.seen[p]
+
+
+PROTOCOL = declare(__name__, nodes=2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fair", "begins"),
+    [("", "VIOLATED: sees: p0 starves"), ('fair="weak"', "holds: no process"), ('fair="strong"', "holds: no process")],
+)
+def test_the_environment_may_be_fair(fair: str, begins: str, tmp_path: Path) -> None:
+    """As the second semantics finds, which agrees; and a property of steps needs no witness."""
+    (tmp_path / "light.py").write_text(LIGHT.replace("FAIR", fair))
+    asked = ["--protocol", str(tmp_path / "light.py"), "--no-trace"]
+    found = CliRunner().invoke(main, [*asked, "--live"])
+    assert found.stdout.startswith(begins), found.output
+    assert re.search(r"second opinion +.* agreed", found.stdout) or "VIOLATED" in begins, found.output
+    assert ("the environment takes it if it can" in found.stdout) == bool(fair), found.output
+    assert "stays             holds, witnessed at depth 1" in CliRunner().invoke(main, asked).stdout

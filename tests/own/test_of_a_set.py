@@ -132,6 +132,7 @@ HELPER = (
     [
         ([], 2, 2500),
         ([("if k in s.left[p] and k not in s.heard[p]", "if free(s, p, k)"), ("@action()", HELPER)], 1, 36),
+        ([("if k in s.left[p]", "if 2 * k in {0, 2} and k in s.left[p]")], 1, 36),  # what calculates does nothing
         ([(TOLD, f"    x = len(s.left[p])\n    if x == 0:\n        return\n{TOLD}")], 1, 36),  # a return does nothing
     ],
 )

@@ -229,5 +229,5 @@ class Loop:
         strong = {c for c in frozenset.union(*self.possible) if is_strong(model, c)}
         for how, due in (("for ever", always), ("infinitely often", strong)):
             if missed := due - self.taken:
-                said = "; ".join(sorted(c.said(model.protocol.actions) for c in missed))
+                said = "; ".join(sorted(c.said(model) for c in missed))
                 raise NotFair(f"lasso: the run is not fair: {how} enabled and never taken: {said}")

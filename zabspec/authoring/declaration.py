@@ -465,7 +465,7 @@ def marking(mark: str, given: Optional, fair: bool = True, **more: Any) -> Calla
     """Return the decorator that marks a step."""
     fairness, budget = given.get("fair", fair), given.get("budget", "")
     when = cast(FunctionType | None, given.get("when"))
-    check_fairness(fairness, "action" if more.get("together") else "process", budget)
+    check_fairness(fairness, "process", budget)
 
     def made(function: Does) -> Does:
         step = Action(
@@ -560,6 +560,7 @@ def environment_step(
     every: int = 40,
     name: str = "",
     everywhere: bool = False,
+    fair: bool | str = False,
 ) -> Callable[[Change], Change]: ...
 
 
@@ -572,14 +573,16 @@ def environment_step(
     every: int = 40,
     name: str = "",
     everywhere: bool = False,
+    fair: bool | str = False,
 ) -> Change | Callable[[Change], Change]:
     """Mark what the environment does, `(s)`, whenever `when(s)` holds.
 
     It writes fields of the environment only. With `everywhere` it may write those of processes too, at once, as an
-    election does that is not modelled, or the initial values of processes.
+    election does that is not modelled, or the initial values of processes. No fair run has to take it, but with
+    `fair="weak"` or `fair="strong"`, as of an action.
     """
-    given = Optional(when=cast(Any, when), budget=budget, every=every, name=name)
-    mark = marking("made_change", given, everywhere=everywhere)
+    given = Optional(when=cast(Any, when), budget=budget, every=every, name=name, fair=fair)
+    mark = marking("made_change", given, everywhere=everywhere, together=True)
     return mark if bare is None else mark(bare)
 
 
@@ -663,26 +666,22 @@ def safety(
 
     A property of states may take messages beside the state, `(s, m: VOTE)`: it is then true of every message in flight
     of that kind, and with two messages of every two (`m.source` sent it, and it is for `m.target`); its witness takes
-    the state alone. `@safety` alone is of every state, with no further premise.
+    the state alone. Without a witness there is no further premise.
     """
-    if bare is not None:
-        if as_function(bare).__code__.co_argcount > 1:
-            raise ProtocolError("a property of messages needs a witness, of the state alone: @safety(witness=...)")
-        bare.claim = Property(name_of(bare), STATE, "", "any state", bare, bare)  # type: ignore[attr-defined]
-        return bare
-    if witness is None:
-        raise ProtocolError("a property needs a witness, which decides whether its premise is true: witness=...")
 
     def mark(function: Looks) -> Looks:
         if over not in (STATE, HISTORY, STEP):
             ends = f": {ENDS}" if over == TERMINAL else ""
             raise ProtocolError(f"a property is over state, history or step, not {over!r}{ends}")
-        words = unwrapped(premise) or (first_paragraph(witness.__doc__) or name_of(witness)).rstrip(".")
-        made = Property(name or name_of(function), over, "", words, function, witness, default=default)
+        if witness is None and over != STEP and as_function(function).__code__.co_argcount > 1:
+            raise ProtocolError("a property of messages needs a witness, of the state alone: @safety(witness=...)")
+        shown = (first_paragraph(witness.__doc__) or name_of(witness)) if witness else f"any {over}"
+        words = unwrapped(premise) or shown.rstrip(".")
+        made = Property(name or name_of(function), over, "", words, function, witness or function, default=default)
         function.claim = made  # type: ignore[attr-defined]
         return function
 
-    return mark
+    return mark if bare is None else mark(bare)
 
 
 def invariant(function: Looks) -> Looks:

@@ -25,7 +25,7 @@ from zabspec.roles import type_name
 
 ANY = ""  # of a process: its role is not known
 NOTHING = "nobody"  # NOBODY, which is of every role
-OF_ROLE = {"processes": 1, "any_of": 1, "only": 1, "is_a": 2, "is_quorum": 2}  # which argument is a role
+OF_ROLE = {"processes": 1, "only": 1, "is_a": 2, "is_quorum": 2}  # which argument is a role
 
 
 @dataclass(frozen=True)
@@ -207,21 +207,27 @@ class Reader:
             ):
                 return Value("process", self.types.by_type[role])
             case ast.Call(func=ast.Name(id="any_of"), args=[_, given]):
-                members = self.of(given)
-                return Value("process", members.role if members is not None and members.what == "set" else ANY)
+                return self.visited(given)
             case ast.Call(func=ast.Name(id="any_process")):
                 return Value("process", ANY)
             case ast.Call(func=ast.Name(id=name)) if name in self.types.functions:
                 return self.types.said(definition(self.types.functions[name]).returns)
             case ast.Attribute(attr="source" | "target"):
                 return Value("process", ANY)
-            case ast.IfExp(body=one, orelse=other):
+            case ast.BinOp(left=one, op=ast.Sub()):
+                return self.of(one)
+            case ast.IfExp(body=one, orelse=other) | ast.BinOp(left=one, right=other):
                 a, b = self.of(one), self.of(other)
                 if a is None or b is None or a == b or b.role == NOTHING:
+                    return a or b
+                if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitAnd) and b.role == ANY:
                     return a
                 return b if a.role == NOTHING else Value(a.what, ANY)
             case ast.SetComp(generators=[ast.comprehension(iter=through)]):
                 found = self.visited(through)
+                return Value("set", found.role) if found is not None else None
+            case ast.Set(elts=[one, *_]):
+                found = self.of(one)
                 return Value("set", found.role) if found is not None else None
         kind = self.kind_of(node)
         return self.types.held(kind) if kind is not None else None
@@ -262,17 +268,10 @@ class Reader:
             ProtocolError: it is not.
         """
         there = [*map(type_name, self.types.roles)]
-        if ast.unparse(node.func) == "any_of" and at < len(node.args) and self.is_set(node.args[at]):
-            return
         if ast.unparse(node.func) == "is_quorum" and not isinstance(node.args[-1], ast.Name):
             return  # of a set of processes
         if at < len(node.args) and ast.unparse(node.args[at]) not in there:
             raise self.fail(node, f"{ast.unparse(node.args[at])} is not a role; there are {', '.join(there)}")
-
-    def is_set(self, node: ast.expr) -> bool:
-        """Return whether a value is a set of processes, as far as is known here."""
-        known = self.of(node)
-        return isinstance(node, ast.SetComp) or (known is not None and known.what == "set")
 
     def check_kept(self, node: ast.AST, where: str, wanted: Value | None, given: ast.expr) -> None:
         """Check a value that is kept, passed or returned where one of a certain role is required.

@@ -7,15 +7,18 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from types import FunctionType, ModuleType
 
+from zabspec.authoring.declaration import Action
+from zabspec.language.layout.kinds import MessageUnion
 from zabspec.language.layout.notation import process_name
 from zabspec.language.program import own_names
-from zabspec.live.worlds import IN_WORLDS
+from zabspec.live.worlds import IN_WORLDS, Fair
 from zabspec.model import ConfigError, Model
 from zabspec.properties import ProgressProperty
-from zabspec.worlds.steps import ACTION
+from zabspec.roles import roles_of
+from zabspec.worlds.steps import ACTION, ENVIRONMENT
 
 LIVE = f"{__package__}."  # the modules here; all other functions that its functions call are the program's
-ACTED = "action"  # the kind of the classes of internal steps
+OWN_STEPS = {ACTION: "action", ENVIRONMENT: "environment"}  # the kinds of the classes of internal steps
 
 
 @dataclass(frozen=True)
@@ -23,10 +26,10 @@ class FairClass:
     """Steps of which one is taken eventually if from some moment on one is always possible.
 
     Attributes:
-        kind: their name in the world's table (`zabspec/live/worlds.py`), or `action`.
+        kind: their name in the world's table (`zabspec/live/worlds.py`), or one of `OWN_STEPS`.
         process: the process that takes them; -1 for any.
         peer: the process at the other end.
-        which: for actions, the number of the action.
+        which: for actions and steps of the environment, their number.
         message: the bytes of the message that is received, where each message is a class of its own; empty if they are
             not distinguished.
     """
@@ -42,12 +45,12 @@ class FairClass:
         peer = p[self.peer] if self.peer >= 0 else -1
         return FairClass(self.kind, p[self.process] if self.process >= 0 else -1, peer, self.which)
 
-    def said(self, actions: Sequence[str]) -> str:
+    def said(self, model: Model) -> str:
         """Return what is never done where the class is treated unfairly, in words."""
-        if self.kind == ACTED and self.process < 0:
-            return f"some process does {actions[self.which]}"
-        if self.kind == ACTED:
-            return f"{process_name(self.process)} does {actions[self.which]}"
+        if self.kind in OWN_STEPS.values():
+            name = (model.protocol.actions if self.kind == "action" else model.protocol.changes)[self.which]
+            some = "some process" if self.kind == "action" else "the environment"
+            return f"{some if self.process < 0 else process_name(self.process)} does {name}"
         said = {f.name: f.said for world in IN_WORLDS.values() for f in world.fair}
         words = said[self.kind].format(p=process_name(self.process), q=process_name(self.peer))
         return f"{words} one message, which others overtake" if self.message else words
@@ -121,32 +124,53 @@ def fair_classes(model: Model) -> list[FairClass]:
     nodes = range(model.configuration.nodes)
     pairs = [(p, q) for p in nodes for q in nodes]
     out: list[FairClass] = []
-    for f in IN_WORLDS[model.world.name].fair:
+    for f in fair_kinds(model):
         out += [FairClass(f.name, p, q) for p, q in pairs] if f.pairs else [FairClass(f.name, p) for p in nodes]
-    for which in fair_actions(model):
-        whose = [-1] if model.protocol.text.actions[which].together else nodes
-        out += [FairClass(ACTED, p, -1, which) for p in whose]
+    for kind, which, action in fair_steps(model):
+        out += [FairClass(OWN_STEPS[kind], p, -1, which) for p in takers(model, action)]
     return out
+
+
+def fair_kinds(model: Model) -> list[Fair]:
+    """Return the kinds of fair steps of a model's world: without receipts if nothing can be sent."""
+    union = model.program.types.get("AnyMessage")
+    silent = isinstance(union, MessageUnion) and not union.messages
+    return [f for f in IN_WORLDS[model.world.name].fair if not (silent and f.receives)]
+
+
+def takers(model: Model, action: Action) -> range:
+    """Return the processes that have a class of their own for an internal step; -1 alone if it is of all."""
+    roles = roles_of(model.configuration.roles)
+    if action.together:
+        return range(-1, 0)
+    return roles.by_type[action.role].members if roles and action.role else range(model.configuration.nodes)
 
 
 def is_strong(model: Model, fair: FairClass) -> bool:
     """Return whether a class must be taken even if it is only infinitely often possible."""
-    return fair.kind == ACTED and model.protocol.text.actions[fair.which].strong
+    found = (OWN_STEPS[kind] == fair.kind and which == fair.which for kind, which, a in fair_steps(model) if a.strong)
+    return any(found)
 
 
-def fair_actions(model: Model) -> list[int]:
-    """Return the internal steps that a process must eventually take: those without a budget, unless declared unfair."""
-    return [k for k, a in enumerate(model.protocol.text.actions) if a.fair and not a.budget]
+def fair_steps(model: Model) -> list[tuple[int, int, Action]]:
+    """Return the internal steps that must eventually be taken, with their kinds and numbers.
+
+    They are those without a budget, unless declared unfair.
+    """
+    text = model.protocol.text
+    both = [(ACTION, *one) for one in enumerate(text.actions)] + [
+        (ENVIRONMENT, *one) for one in enumerate(text.changes)
+    ]
+    return [(kind, which, a) for kind, which, a in both if a.fair and not a.budget]
 
 
 def class_of(model: Model, word: int) -> FairClass | None:
     """Return the class of a step in the stable phase, or None if it need not be taken."""
-    kind, a, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
-    if kind == ACTION:
-        if c not in fair_actions(model):
-            return None
-        return FairClass(ACTED, -1 if model.protocol.text.actions[c].together else a, -1, c)
+    kind, process, b, c = word >> 24 & 255, word >> 16 & 255, word >> 8 & 255, word & 255
+    if kind in OWN_STEPS:
+        own = (action for k, which, action in fair_steps(model) if (k, which) == (kind, c))
+        return next((FairClass(OWN_STEPS[kind], -1 if action.together else process, -1, c) for action in own), None)
     for f in IN_WORLDS[model.world.name].fair:
         if kind in f.kinds:
-            return FairClass(f.name, a, b) if f.pairs else FairClass(f.name, a)
+            return FairClass(f.name, process, b) if f.pairs else FairClass(f.name, process)
     return None

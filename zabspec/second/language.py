@@ -481,10 +481,10 @@ def leaves(when: Any = None, budget: str = "", every: int = 40, name: str = "", 
 
 @_or_bare
 def environment_step(
-    when: Any = None, budget: str = "", every: int = 40, name: str = "", everywhere: bool = False
+    when: Any = None, budget: str = "", every: int = 40, name: str = "", everywhere: bool = False, fair: Any = False
 ) -> Callable:
     """Mark a step of the environment."""
-    return _marker(Mark("environment", name, when, budget))
+    return _marker(Mark("environment", name, when, budget, fair, "action"))
 
 
 def receives(function: Callable) -> Callable:

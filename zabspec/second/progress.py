@@ -42,7 +42,7 @@ def fair_class(world: World, step: Step) -> tuple | None:
 
 def is_strong(which: tuple) -> bool:
     """Return whether a fair run takes a class that is enabled again and again (G1)."""
-    return which[0].startswith("action:") and which[2]
+    return ":" in which[0] and which[2]
 
 
 def stable_steps(world: World, state: tuple, named: int) -> list[Step]:

@@ -18,7 +18,10 @@ from zabspec.second.load import Program
 from zabspec.second.state import NODE, Field, Layout, Role, part
 
 WRITING = {"add", "append", "clear", "discard", "pop"}  # methods of places
-LOOKING = {"broken", "is_a", "is_down", "is_quorum", "only", "processes"}  # what only looks
+LOOKING = {  # what only looks, with what `load.py` writes in
+    "broken", "is_a", "is_down", "is_quorum", "only", "processes", "__asserted__", "__checked__", "__kept__",
+    "__members__",
+}  # fmt: skip
 ANNOTATIONS = {"event": 0, "event_process": NOBODY, "event_peer": NOBODY, "event_message": NO_MESSAGE}
 
 
@@ -123,9 +126,10 @@ class World(Disks, History):
         fields += self.history_fields() if model.transactions else []
         fields += self.disk_fields() if self.disks else []
         self.actions = self._steps("action")
-        self.fair = {  # the marks of the actions that a fair run takes, by label (G1)
-            f"action:{mark.name or name.replace('_', '-')}": mark
-            for name, mark, _ in self.program.marked("action")
+        self.fair = {  # the marks of the steps that a fair run takes, by label (G1)
+            f"{kind}:{mark.name or name.replace('_', '-')}": mark
+            for kind in ("action", "environment")
+            for name, mark, _ in self.program.marked(kind)
             if mark.fair and not mark.budget
         }
         self.clocks = [f for f in model.fields if f.clock_of is not None]

@@ -250,11 +250,12 @@ class Statements(Expressions):
         low, name = self.random.randint(0, 1), scope.fresh("kept")
         fits = f"if len({place}) < {kind.capacity}:"
         value = self.element_value(scope, kind)
+        test = f"{name} > {low}" if isinstance(kind.element, Number) else self.truth(scope, 1)
         ways = [
             [f"{place} = {place}[{low}:]"], [f"{place} = {place}[{low}:{low + 1}] + [{value}]"], [f"{place} = []"],
             [fits, f"{INDENT}{place} += [{value}]"], [f"{place} = [{value}] if len({place}) > {low} else []"],
             [f"if len({place}) > 0:", f"{INDENT}{name} = {place}.pop({self.one('', '0')})"],
-            [fits, f"{INDENT}{place} = {place} + [{value}]"],
+            [fits, f"{INDENT}{place} = {place} + [{value}]"], [f"{place} = [{name} for {name} in {place} if {test}]"],
         ]  # fmt: skip
         return self.one(*ways) if kind.capacity > 1 else [f"{place} = []"]
 

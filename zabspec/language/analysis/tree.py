@@ -472,6 +472,7 @@ class Function(Node):
     inlined: bool = False  # machine code has it in place of every call
     written: str = ""  # its name in the source; `name` is its key in the program, and may be kept apart from others
     within: str = ""  # the function with the comprehension that it stands for; empty for one of the source
+    acts: bool = True  # it may touch what is its process's alone, if it has one
 
     @property
     def called(self) -> str:

@@ -14,6 +14,7 @@ order, and what is not, is as in Python.
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -83,6 +84,17 @@ def loops(generators: Sequence[ast.comprehension], inner: ast.stmt) -> ast.stmt:
             inner = ast.If(test, [inner], [])
         inner = ast.For(generator.target, generator.iter, [inner], [])
     return inner
+
+
+def named_apart(made: ast.ListComp, mark: str) -> ast.ListComp:
+    """Return a list comprehension whose names are no local names of the function, as in Python."""
+    made = copy.deepcopy(made)
+    outside = set(ast.walk(made.generators[0].iter))
+    names = {part.id for g in made.generators for part in ast.walk(g.target) if isinstance(part, ast.Name)}
+    for part in set(ast.walk(made)) - outside:
+        if isinstance(part, ast.Name) and part.id in names:
+            part.id += f".{mark}"
+    return made
 
 
 def gone_through(place: ast.expr) -> ast.GeneratorExp:

@@ -158,6 +158,7 @@ class Expressions:
         self.paper_step: str | None = getattr(python, "paper_step", None)
         self.processes: set[str] = set()  # the parameters annotated as processes, and "return"
         self.own: str | None = None
+        self.acts = False  # it touches what is its own process's alone
         self.loops = 0
         self.reads: set[str] = set()
         self.returns: t.AnyType = t.VOID
@@ -289,6 +290,7 @@ class Expressions:
             return
         if field.role not in OWN_FIELDS:
             raise self.fail(node, f"a handler may not read {field.role.value} field {field.name}")
+        self.acts = True
         if NODE in field.axes and not (indices and isinstance(indices[0], ast.Name) and indices[0].id == self.own):
             if not indices:
                 raise self.fail(node, f"{field.name} has a value for each process: write {field.name}[{self.own}]")
@@ -978,7 +980,9 @@ class Expressions:
             if len(bounds) != 2:
                 raise self.fail(container, "range takes a bound, or a start and a bound")
             low, high = map(self.integer, bounds)
-            return self.apply("low <= x and x < high", t.BOOL, item, x=value, low=low, high=high)
+            there_at_all = isinstance(low, t.Const) and low.value >= 0 and self.front.has_optional
+            text = f"{'x != -1 and ' if there_at_all else ''}low <= x and x < high"
+            return self.apply(text, t.BOOL, item, x=value, low=low, high=high)
         if isinstance(container, (ast.Tuple, ast.List)):
             others = [self.expr(e) for e in container.elts]
             if others and all(isinstance(e, t.Const) for e in others) and not calls(item):
@@ -1065,6 +1069,7 @@ class Expressions:
                 raise self.fail(node, f"a handler calls forget for its own process only: {self.own}")
             if self.writes is not None and Role.VOLATILE not in self.writes:
                 raise self.fail(node, f"{self.name} is not a handler, or is read-only: it may not call forget")
+            self.acts = True
             site = self.site(node, NO_PROCESS.field, NO_PROCESS.problem)
             state, p = self.expr(node.args[0]), self.integer(node.args[1])
             return t.Builtin(t.VOID, "forget", [state, p, t.Const(t.INT, site)])
@@ -1125,18 +1130,20 @@ class Expressions:
     def check_acts(self, name: str, target: t.Function, args: list[t.Expr], node: ast.AST) -> None:
         """Check that the process acting in a function that a handler calls is the handler's own process.
 
-        For another handler that is the process it is for; for a function of the world, the one that its declaration
-        names. A world with declarations provides nothing else; in one without, the process after the state acts.
+        For another handler that is the process it is for, unless it touches nothing of that process; for a function of
+        the world, the one that its declaration names. A world with declarations provides nothing else; in one without,
+        the process after the state acts.
 
         Raises:
             LanguageError: another process acts.
         """
-        acting = own_process(target.params, target.processes)
+        acting = own_process(target.params, target.processes) if target.acts else None
         if name not in self.front.handlers and self.front.declares:
             acting = getattr(self.front.namespace[name], "acts", None)
             if acting is None and any(kind == t.STATE and name_ != NOTED for name_, kind in target.params):
                 raise self.fail(node, f"no world provides {name} to a handler")
         if acting:
+            self.acts = True
             given = args[[parameter for parameter, _ in target.params].index(acting)]
             if not (isinstance(given, t.Var) and given.name == self.own):
                 called, own = self.front.namespace[name].__name__, self.own or "it has none"

@@ -12,7 +12,7 @@ from zabspec.language.analysis import tree as t
 from zabspec.language.analysis.bag_order import own_parts, statements
 from zabspec.language.analysis.order import Order
 from zabspec.language.analysis.slots import slot_at, writable
-from zabspec.language.front.comprehensions import called, load, loops, placed, store, sure
+from zabspec.language.front.comprehensions import called, load, loops, named_apart, placed, store, sure
 from zabspec.language.front.expressions import NOTED, own_process
 from zabspec.language.front.sentence_typing import Sentences, said, writes
 from zabspec.language.layout.error_sites import BELOW_ZERO, asserted, members_of
@@ -83,7 +83,7 @@ class FunctionTyper(Sentences):
         return t.Function(
             self.key, self.file, self.node.lineno, self.params, self.returns, local, body, self.paper_step,
             frozenset(self.processes), optional=dict(self.optional) if self.asks_optional or self.optional else None,
-            inlined=hasattr(self.python, "inlined"), written=self.name,
+            inlined=hasattr(self.python, "inlined"), written=self.name, acts=self.acts or not self.is_handler,
         )  # fmt: skip
 
     # --- statements --------------------------------------------------------------------------
@@ -449,13 +449,15 @@ class FunctionTyper(Sentences):
         return isinstance(found, t.SeqType)
 
     def taken(self, held: ast.expr, call: ast.Call, target: ast.expr) -> list[t.Stmt]:
-        """Return the removal of an element, the last one or the one at a place, that is given a name."""
-        if len(call.args) > 1 or call.keywords or not isinstance(target, ast.Name):
-            raise self.fail(call, "pop is written x = s.queue[p].pop(0), with a local name, or pop() of the last")
+        """Return the removal of an element, the last one or the one at a place, that is assigned."""
+        if len(call.args) > 1 or call.keywords:
+            raise self.fail(call, "pop is written pop(), of the last, or pop(0)")
         place = f"at.{call.lineno}.{call.col_offset}"
-        at = store(place, call.args[0] if call.args else last_of(held))
-        element = ast.Assign([target], ast.Subscript(held, load(place), ast.Load()))
-        return self.block(placed([at, element, method(held, "pop", load(place))], call))
+        name = target.id if isinstance(target, ast.Name) else f"taken.{place}"
+        made = [store(place, call.args[0] if call.args else last_of(held))]
+        made += [store(name, ast.Subscript(held, load(place), ast.Load())), method(held, "pop", load(place))]
+        made += [] if isinstance(target, ast.Name) else [ast.Assign([target], load(name))]
+        return self.block(placed(made, call))
 
     def gather(self, target: ast.expr, value: ast.expr, node: ast.stmt) -> list[t.Stmt]:
         """Return the assignment of a sequence that is made of others: it is emptied, and each element is appended.
@@ -464,12 +466,13 @@ class FunctionTyper(Sentences):
             LanguageError: it is made of itself otherwise than by keeping a part of it, to which others are appended.
         """
         held, place, pieces = ast.unparse(target), self.place(target), added(value)
-        kept = ast.unparse(pieces[0].value if is_slice(pieces[0]) else pieces[0]) == held
+        kept = (filtered(pieces[0]) or ast.unparse(pieces[0].value if is_slice(pieces[0]) else pieces[0])) == held
         target = ast.parse(held, mode="eval").body  # to read it
         before: list[ast.stmt] = []  # what is evaluated before anything is written
         after: list[ast.stmt] = [] if kept else [method(target, "clear")]
         for k, piece in enumerate(pieces):
             here = f"{node.lineno}.{node.col_offset}.{k}"
+            piece = named_apart(piece, here) if isinstance(piece, ast.ListComp) else piece
             if isinstance(piece, ast.List):
                 names = [f"x{i}.{here}" for i in range(len(piece.elts))]
                 before += map(store, names, piece.elts)
@@ -477,7 +480,9 @@ class FunctionTyper(Sentences):
                 continue
             if k or not kept:
                 self.check_apart(piece, held, place, node)
-            if isinstance(piece, ast.ListComp):
+            if isinstance(piece, ast.ListComp) and kept and not k:
+                after += self.sifted(piece, target, here, before)
+            elif isinstance(piece, ast.ListComp):
                 after.append(loops(piece.generators, method(target, "append", piece.elt)))
             elif is_slice(piece):
                 after += self.sliced(piece, target, here, before, cut=kept and not k)
@@ -522,6 +527,17 @@ class FunctionTyper(Sentences):
         one = method(target, "append", ast.Subscript(piece.value, load(at), ast.Load()))
         inside = ast.If(ast.BoolOp(ast.And(), [behind, ast.Compare(load(at), [ast.Lt()], [load(up)])]), [one], [])
         return [through(at, piece.value, [inside])]
+
+    def sifted(self, piece: ast.ListComp, target: ast.expr, here: str, before: list[ast.stmt]) -> list[ast.stmt]:
+        """Return what removes elements of a sequence; what is before tells which stay."""
+        at, stay, loop = f"at.{here}", f"stay.{here}", piece.generators[0]
+        places = ast.Tuple([ast.Name(at, ast.Store()), loop.target], ast.Store())
+        one = store(stay, ast.BinOp(load(stay), ast.BitOr(), ast.Set([load(at)])))
+        those = ast.comprehension(places, called("enumerate", target), loop.ifs, 0)
+        before += [store(stay, called("set")), loops([those], one), store(at, ast.Constant(0))]
+        next_one, less = store(at, ast.BinOp(load(at), ast.Add(), ast.Constant(1))), method(target, "pop", load(at))
+        stays = ast.Compare(load(f"of.{here}"), [ast.In()], [load(stay)])
+        return [through(f"of.{here}", target, [ast.If(stays, [next_one], [less])])]
 
     def range_site(self, node: ast.AST, place: t.Memory) -> int:
         kind = place.kind
@@ -597,6 +613,14 @@ def method(place: ast.expr, name: str, *given: ast.expr) -> ast.stmt:
 def through(name: str, place: ast.expr, body: list[ast.stmt]) -> ast.stmt:
     """Return the loop through the places of a sequence."""
     return ast.For(ast.Name(name, ast.Store()), called("range", called("len", place)), body, [])
+
+
+def filtered(node: ast.expr) -> str:
+    """Return the sequence of which a list comprehension keeps some elements; empty if it is none of these."""
+    match node:
+        case ast.ListComp(elt=ast.Name(id=kept), generators=[ast.comprehension(ast.Name(id=name), of)]) if kept == name:
+            return ast.unparse(of)
+    return ""
 
 
 def is_slice(node: ast.expr) -> TypeGuard[ast.Subscript]:
