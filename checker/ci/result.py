@@ -313,6 +313,8 @@ def notes_of(o: CheckOutcome) -> list[str]:
     out += [f"{name}: {reason}" for reason in o.reasons if o.status != NOT_RUN]
     if o.found is not None and o.found.promised:
         out.append(f"{name}: {o.found.promised}")
+    if o.found is not None and o.found.unheard and not o.reasons:
+        out.append(f"{name}: no second opinion: {o.found.unheard}")
     if o.differences and o.found is not None:
         out += [f"  expected by: {o.check.expect.stated}"]
     return out

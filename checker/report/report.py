@@ -644,6 +644,7 @@ class Explored(Answered):
             seconds=r.seconds + r.compile_seconds,
             counterexamples=self.counterexamples,
             promised=promise_text(self.configuration).removeprefix("; "),
+            unheard="" if self.second.states else self.second.none,
         )
 
     @property

@@ -247,6 +247,7 @@ class CheckFindings:
         cpu_seconds: of all cores, compilation and replay included; an equal part of what several checks share.
         counterexamples: by property.
         promised: which steps are merged by promise, as a sentence's part; empty if none are.
+        unheard: why there is no second opinion, if one was requested; else empty.
     """
 
     sentence: str
@@ -267,6 +268,7 @@ class CheckFindings:
     cpu_seconds: float = 0.0
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     promised: str = ""
+    unheard: str = ""
 
 
 # --- all of it -------------------------------------------------------------------------------------

@@ -357,3 +357,15 @@ def test_a_large_space_is_counted_whole(gate: Gate, monkeypatch: pytest.MonkeyPa
     exact = f'verdict = "holds", exhausted = true, states = {whole.distinct}, depth = {whole.depth}, source = "counted"'
     result = gate(one(exact, *size), "--json")
     assert result.exit_code == 0, result.stdout
+
+
+def test_a_check_without_its_second_opinion_says_so(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "second opinion" not in gate(one()).output
+
+    def lacks(*_: object) -> None:
+        raise NotImplementedError("no such construct")
+
+    monkeypatch.setattr("zabspec.second.own.configure.user_model", lacks)
+    said = " ".join(gate(one()).output.split())
+    assert "tpc: no second opinion: the second semantics does not run it: NotImplementedError" in said
+    assert "second opinion" not in gate(one(HOLDS, 'second_opinion = "none"')).output
