@@ -31,10 +31,20 @@ def written(folder: Path, *changes: tuple[str, str]) -> str:
     return str(path)
 
 
-def test_keys_and_parts_of_records_are_renamed(tmp_path: Path) -> None:
+SENT = "if s.sent[p] == NOTHING:\n        s.sent[p] = 0\n    elif s.sent[p] < 1:\n        s.sent[p] += 1\n"
+BY_RANGE = (
+    "if s.sent[p] in range(1):\n        s.sent[p] = 1\n    elif s.sent[p] not in range(2):\n        s.sent[p] = 0\n"
+)
+
+
+@pytest.mark.parametrize("changes", [(), ((SENT, BY_RANGE),)])
+def test_keys_and_parts_of_records_are_renamed(changes: tuple[tuple[str, str], ...], tmp_path: Path) -> None:
     """Orbits are those of brute force over all states that the second semantics reaches."""
     budgets = {"requests": 3, "duplicates": 0, "client": 3}
-    asked = {"protocol": written(tmp_path), "nodes": None, "network": "datagrams", "budgets": budgets, "properties": []}
+    asked = {
+        "protocol": written(tmp_path, *changes), "nodes": None, "network": "datagrams", "budgets": budgets,
+        "properties": [],
+    }  # fmt: skip
     question = Question(asked)
     every = explore(asked)
     renamer = Renamer(question.plain, "", question.configuration.roles)

@@ -108,7 +108,7 @@ def check_optional(
 
 def sentence(c: Calculated, functions: Functions) -> str:
     """Return the message about such a calculation."""
-    if not c.function:
+    if not c.function or "." in c.parameter:  # of an expression that the front end wrote out
         said = "may be NOTHING in arithmetic or an order comparison: check `!= NOTHING` first"
         return f"{called(c.number, functions)} {said}"
     does = calculates(functions[c.function], c.parameter)
