@@ -124,6 +124,14 @@ def test_a_run_to_an_error_ends_before_the_step_that_fails(tmp_path: Path) -> No
     assert answer.second.difference == ""
 
 
+def test_a_field_that_is_declared_again_is_one(tmp_path: Path) -> None:
+    base = 'class Base(Fields):\n    count: Each[Node, Annotated[int, Int(1, 9)]] = volatile("another count")\n\n\n'
+    text = ERRS.replace("class State(Fields)", f"{base}class State(Base)").replace("s.count[p] += 1", "s.count[p] = 1")
+    (tmp_path / "again.py").write_text(text)
+    second = Explore(str(tmp_path / "again.py"), evidence="explored").answer().second
+    assert (second.difference, second.none, second.states) == ("", "", 8)
+
+
 RECEIVES = """
 from __future__ import annotations
 

@@ -243,10 +243,11 @@ def records_of(module: Any, size: Size) -> dict[str, Record]:
 
 def fields_of(state: Any, size: Size) -> list[Field]:
     """Return the fields of a class, those that it inherits behind its own (L7)."""
-    out = []
+    out: list[Field] = []
     for cls in state.__mro__[: state.__mro__.index(Fields)]:
+        above = {f.name for f in out}
         for name, held in vars(cls).items():
-            if not isinstance(held, Held):
+            if not isinstance(held, Held) or name in above:
                 continue
             meant, of = eval(cls.__annotations__[name], dict(vars(cls)["names"])), ""
             axes: list[Any] = []
