@@ -126,17 +126,9 @@ class Checked(Answered):
     def counted(self, number: int) -> str:
         return plural(number, self.what)
 
-    def rows(self) -> list[tuple[str, ...]]:
-        """Return the table of outcomes, a row for each check."""
-        return [row(o) for o in self.outcomes]
-
-    def notes(self) -> list[str]:
-        """Return for each check that is not as expected why, with the sentence of its counterexample."""
-        return [note for o in self.outcomes for note in notes_of(o)]
-
     def folded_notes(self) -> list[str]:
-        """Return the notes folded to lines, joined to at most one text; an empty list if there are none."""
-        notes = [folded(note, others="  ") for note in self.notes()]
+        """Return why checks are not as expected, with the sentences of counterexamples, in at most one text."""
+        notes = [folded(note, others="  ") for o in self.outcomes for note in notes_of(o)]
         return ["\n".join(notes)] if notes else []
 
     @cached_property
@@ -191,7 +183,7 @@ class Checked(Answered):
         return traces_of(o, [d.name for d in o.differences if d.depth is not None])
 
     def parts(self) -> Sequence[Part]:
-        return [folded(self.sentence, others="  "), Table(self.rows(), HEAD), *self.folded_notes()]
+        return [folded(self.sentence, others="  "), Table([row(o) for o in self.outcomes], HEAD), *self.folded_notes()]
 
     # --- for test reports and code hosts -------------------------------------------------------------
 

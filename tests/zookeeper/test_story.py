@@ -168,3 +168,12 @@ def test_a_setting_that_a_release_has_not_is_not_named() -> None:
     row = next(r for r in ROWS if r.issue == "hole")
     assert asked(row) == "3.9.4 with hole"
     assert asked(of_release(row, "3.9.3")) == "3.9.3"
+
+
+@pytest.mark.slow(seconds=3)
+def test_a_row_that_a_time_limit_ends_names_the_limit() -> None:
+    """Whether its premise is reached is not known then."""
+    row = next(row for row in ROWS if row.issue == "4643")
+    found = ask(row, 0.01)
+    assert found.undecided
+    assert found.without.trouble == found.repaired.trouble == "--time-limit 0.01 s reached"
