@@ -101,5 +101,5 @@ def asked(c: Any, clauses: tuple[str, ...], steps: Sequence[str], end: float) ->
         if not taken.impossible:
             pool.note(verdicts, induction.ask(move, names))
     kept = {n: v.k for n, v in verdicts.items() if v.holds}
-    outcome.second = pool.opinion((asking, kept, frozenset(outcome.impossible)))
+    outcome.second = pool.opinion((asking, kept, frozenset(outcome.impossible), outcome.erring))
     return outcome
