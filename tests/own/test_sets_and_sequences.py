@@ -118,3 +118,54 @@ def as_it_was(s: State) -> bool:
 
 PROTOCOL = declare(__name__, nodes=2)
 '''
+
+
+def test_loops_of_a_comprehension_have_names_of_their_own(tmp_path: Path) -> None:
+    """They are in one place of the source: the second sequence was gone through in place of the first."""
+    path = tmp_path / "nested.py"
+    path.write_text(NESTED, encoding="utf-8")
+    found = Explore(str(path), evidence="explored").answer()
+    assert (found.overall, found.second.states, found.second.none) == ("holds", 2, "")
+
+
+NESTED = '''"""A comprehension through two sequences, and one through a sequence and a set."""
+
+from typing import Annotated
+
+from zabcheck.language import *
+
+Row = Annotated[SeqOf[Annotated[int, Range(0, 9)]], AtMost(3)]
+
+
+class State(Fields):
+    one: Each[Node, Row] = stored("a sequence")
+    two: Each[Node, Row] = stored("another")
+    those: Each[Node, set[Node]] = stored("a set")
+    who: Each[Node, Node] = stored("whose they are")
+    done: Each[Node, bool] = stored("it has done something")
+
+
+def on_start(s: State, p: Node) -> None:
+    s.one[p] = [1, 2, 3]
+    s.two[p] = [5, 7, 9]
+    s.those[p].add(p)
+    s.who[p] = p
+
+
+@action(when=lambda s, p: not s.done[p])
+def do(s: State, p: Node) -> None:
+    s.done[p] = True
+
+
+@safety(witness=lambda s: s.done[0])
+def each_with_each(s: State) -> bool:
+    """Every element is there as often as the others have some."""
+    return all(
+        sum(a for a in s.one[s.who[p]] for b in s.two[s.who[p]]) == 18
+        and sum(a for a in s.one[s.who[p]] for q in s.those[s.who[p]]) == 6
+        for p in range(s.NODES)
+    )
+
+
+PROTOCOL = declare(__name__, nodes=1)
+'''

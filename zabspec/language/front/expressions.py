@@ -168,6 +168,7 @@ class Expressions:
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
         self.of_processes: set[str] = set(self.processes)  # names, and functions of choices, whose value is a process
         self.lifted = 0  # how many comprehensions became functions so far
+        self.made = 0  # how many names of loops were made so far
         self.optional: dict[str, frozenset[str]] = {}  # names of numbers that may be NOTHING, with where they are from
         self.asks_optional = False  # it calculates with such a number, asks for its order, or gives it back
 

@@ -237,9 +237,14 @@ class FunctionTyper(Sentences):
             self.of_processes.add(name)
         return t.For(node.lineno, name, start, bounds[-1], self.loop(node.body, name, most=most))
 
+    def made_name(self, what: str) -> str:
+        """Return a local name that no source can have, and no other loop: those of a comprehension are in one place."""
+        self.made += 1
+        return f"{what}.loop{self.made}"
+
     def numbered(self, node: ast.For, held: ast.expr, at: ast.Name, one: ast.expr) -> list[t.Stmt]:
         """Return a loop through the elements of a sequence with their places, `for k, x in enumerate(...)`."""
-        there, before = f"there.{node.lineno}.{node.col_offset}", []
+        there, before = self.made_name("there"), []
         if not self.stays(node):
             before, held = self.assign(ast.Name(there, ast.Store()), self.expr(held), node), load(there)
         given: ast.stmt = ast.Assign([one], ast.Subscript(held, load(at.id), ast.Load()))
@@ -247,7 +252,7 @@ class FunctionTyper(Sentences):
 
     def among(self, node: ast.For, given: list[ast.expr]) -> list[t.Stmt]:
         """Return a loop through a few values, which are evaluated before it."""
-        at, before, values = f"at.{node.lineno}.{node.col_offset}", [], []
+        at, before, values = self.made_name("at"), [], []
         for k, value in enumerate(map(self.expr, given)):
             if not isinstance(value, t.Const):
                 before += self.assign(ast.Name(f"{at}.{k}", ast.Store()), value, node)
@@ -276,7 +281,7 @@ class FunctionTyper(Sentences):
         if isinstance(meant, ast.Call) and meant is not node.iter:
             return [self.counted(node, name, meant)]
         through = self.expr(node.iter)
-        line, there, before = node.lineno, f"there.{node.lineno}.{node.col_offset}", []
+        line, there, before = node.lineno, self.made_name("there"), []
         if isinstance(through.type, t.SetType) or not self.stays(node):
             before = self.assign(ast.Name(there, ast.Store()), through, node)
             through = t.Var(through.type, there)
@@ -291,7 +296,7 @@ class FunctionTyper(Sentences):
             body = t.If(line, asked, self.loop(node.body, name, most=through.type.kind.count), [])
             return [*before, t.For(line, name, zero, t.Const(t.INT, through.type.kind.count), [body])]
         if isinstance(through.type, t.SeqType):
-            at = f"at.{line}.{node.col_offset}"
+            at = self.made_name("at")
             self.declare(at, t.INT, node)
             element = self.element(through, t.Var(t.INT, at), node)
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
