@@ -55,6 +55,8 @@ def summed(ahead: Forecast) -> str:
     if not any(o.leader for o in ahead.outcomes):
         return "No elected server stays leader: the ensemble does not begin to serve, and nothing is truncated."
     said = "OK: by these files, whichever quorum starts first, no write that may have been acknowledged is truncated."
+    if lacking := dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.vanish):
+        said += f" But the tree of {', '.join(lacking)} lacks nodes that others have."
     apart = dict.fromkeys(c.server for o in ahead.outcomes for c in (*o.changes, *o.later) if c.keeps)
     if apart:
         said += f" But trees can differ afterwards: {', '.join(apart)} can continue with what its leader does not have."

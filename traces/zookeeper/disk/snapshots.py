@@ -279,7 +279,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
             read_parts(stream, out, tree)
             out.state = "broken" if out.seals else "whole" if out.ended else "torn"
             if out.seals:
-                out.why = f"{' and '.join(out.seals)} wrong"
+                out.why = f"{' and '.join(out.seals)} {'are' if len(out.seals) > 1 else 'is'} wrong"
             elif not out.ended:
                 out.why = "bytes follow its end, by which a start tells whether it is finished"
     except Torn:
@@ -395,6 +395,6 @@ def check_seal(s: Stream, out: Snapshot, name: str) -> None:
             raise Malformed("the list of nodes does not end with /")
     wanted = s.sum
     if s.number("q") != wanted:
-        out.seals.append(f"{name} is")
+        out.seals.append(name)
     if s.take(5) != b"\0\0\0\1/":
         raise Malformed(f"{name} is followed by something other than /")
