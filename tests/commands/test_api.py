@@ -157,7 +157,7 @@ def test_a_table_is_judged_as_the_command_judges_it(tmp_path: Path) -> None:
 
 @pytest.mark.slow(seconds=2)
 def test_a_clause_is_asked_of_z3() -> None:
-    alone = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0, "max_epoch": 1, "jobs": 1}
+    alone = {"nodes": 1, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0, "max_epoch": 1, "processes": 1}
     found = zabcheck.induct(clauses=["leads-itself"], **alone)
     assert (found.exit_code, found.sentence) == (
         0,

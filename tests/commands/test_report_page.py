@@ -204,16 +204,6 @@ def test_a_report_that_was_not_edited_is_taken(name: str, folder: Path) -> None:
         assert "explored again, with the same result" in same.stderr
 
 
-def test_what_reaches_the_premises_is_not_taken_from_a_file(folder: Path) -> None:
-    """It is recorded of other explorations, so nothing in the file can contradict it."""
-    report = json.loads(run("--nodes", "2", "--depth", "5", "--no-trace", "--json").stdout)
-    report["to_reach"] = [{"premises": ["agreement"], "sentence": "forged"}]
-    Path("run.json").write_text(json.dumps(report))
-    page = run("report", "run.json", "--html")
-    assert page.exit_code == 3
-    assert "forged" not in page.stdout
-
-
 @pytest.fixture(scope="module")
 def larger() -> dict[str, Any]:
     """The report of a larger exploration."""

@@ -87,7 +87,6 @@ def test_github_s_workflow_runs(project: Path, monkeypatch: pytest.MonkeyPatch) 
     uploads = {step["uses"].partition("@")[0]: step["with"] for step in steps if "with" in step}
     assert Path(uploads["github/codeql-action/upload-sarif"]["sarif_file"]).is_file()
     assert all(Path(name).exists() for name in uploads["actions/upload-artifact"]["path"].split())
-    assert "as expected: 3 of 3 checks" in Path("summary.md").read_text()
 
 
 @pytest.mark.slow(seconds=1)
