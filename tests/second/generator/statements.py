@@ -22,7 +22,8 @@ from tests.second.generator.scope import HANDLER, Scope
 
 Lines = list[str]
 INDENT = "    "
-SIMPLE = re.compile(r"(s\.[^=()\n]+) = ([^\n]+)")  # a value for a place whose own text calls nothing
+# a value, and no sequence, for a place whose own text calls nothing
+SIMPLE = re.compile(r"(s\.[^=()\n]+) = (?!.*\[(?:\d*:|[^\]]* for )|.*\+ \[)([^\n\[][^\n]*)")
 
 
 def indented(lines: Lines) -> Lines:
