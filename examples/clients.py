@@ -188,7 +188,7 @@ def two_connections(s: State) -> bool:
 def client_order(s: State) -> bool:
     """Operations of a client are in the order in which it issued them, those of one connection from the first on."""
     wrong = {c for c in processes(s, Client) if not is_in_order(s, c)}
-    return len(wrong) == 0 or broken(f"{wrong} issued them in another order")
+    return len(wrong) == 0 or broken(f"the operations of {wrong} are not in the order of issue")
 
 
 def reads_and_moves(s: State) -> bool:

@@ -172,7 +172,7 @@ def cases(text: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def compare_cases(path: Path, said: Callable[[str, list[str]], Iterable[str]], request: pytest.FixtureRequest) -> None:
-    """Compare what is said of each case of a text with what is recorded below it, or record it (`--rewrite`)."""
+    """Compare the output for each case of a text with the output recorded below it; `--rewrite` records it."""
     text = path.read_text(encoding="utf-8")
     now = re.split(r"^== ", text, maxsplit=1, flags=re.MULTILINE)[0]
     for title, lines in cases(text):

@@ -169,3 +169,13 @@ def each_with_each(s: State) -> bool:
 
 PROTOCOL = declare(__name__, nodes=1)
 '''
+
+
+def test_a_protocol_that_imports_every_word_keeps_its_own(tmp_path: Path) -> None:
+    """Also a name that the second semantics has for itself, which no protocol is told of."""
+    (tmp_path / "beside.py").write_text("def parts_of(x: int) -> int:\n    return x + 1\n", encoding="utf-8")
+    path = tmp_path / "named.py"
+    text = NAMED.replace("STATEMENTS", "x = s.votes[p]").replace("SIZE", "1").replace("len(x) + 1", "parts_of(len(x))")
+    path.write_text(text.replace("from zabcheck", "from beside import parts_of\nfrom zabcheck"), encoding="utf-8")
+    found = Explore(str(path), evidence="explored").answer()
+    assert (found.overall, found.second.states > 1, found.second.none) == ("holds", True, "")

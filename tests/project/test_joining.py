@@ -124,7 +124,7 @@ def test_each_wing_can_be_missing_alone(wing: str, core: Path, tmp_path: Path) -
 
 @pytest.mark.slow(seconds=60)
 def test_the_types_of_the_core_stand_alone(core: Path) -> None:
-    """With the cache of the checkout: a module that has not changed is checked anew if what it imports is gone."""
+    """With mypy's cache of the checkout: mypy checks a module again when a module that it imports is gone."""
     tree = core.parents[2] / "tree"
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--cache-dir", str(TOP / ".mypy_cache"), *PACKAGES],

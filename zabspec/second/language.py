@@ -625,5 +625,3 @@ send_to_leader, send_to_follower = _acting("send_to_leader"), _acting("send_to_f
 abcast, abdeliver, accept, establish = (_acting(n) for n in ("abcast", "abdeliver", "accept", "establish"))
 revise, end_pass, end_leadership = (_acting(n) for n in ("revise", "end_pass", "end_leadership"))
 end_synchronization = _acting("end_synchronization")
-
-__all__ += [name for name in globals() if not name.startswith("_")]  # what `import *` gives

@@ -29,6 +29,17 @@ class Exact(ast.NodeTransformer):
 
     CHECKED = (ast.Mult, ast.LShift, ast.RShift)
 
+    def __init__(self, tree: ast.Module) -> None:
+        bound = {a.asname or a.name for part in tree.body if isinstance(part, ast.ImportFrom) for a in part.names}
+        read = {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)} - bound
+        self.words = [ast.alias(name) for name in sorted(read) if hasattr(language, name)]
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        """Import every word of the language that the source reads, and has from nowhere else."""
+        if node.module in LANGUAGE and node.names[0].name == "*" and self.words:
+            node.names = self.words
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         self.generic_visit(node)
         return self._checked(node, node.left, node.op, node.right) if isinstance(node.op, self.CHECKED) else node
@@ -133,7 +144,8 @@ class Loader:
             importing.__import__ = lambda *a, **k: self._import(path, *a, **k)
             module.__dict__.update(__builtins__=vars(importing), __checked__=checked)
             module.__dict__.update(__asserted__=asserted, __members__=members, __kept__=kept)
-            tree = ast.fix_missing_locations(Exact().visit(ast.parse(path.read_text(), str(path))))
+            tree = ast.parse(path.read_text(), str(path))
+            tree = ast.fix_missing_locations(Exact(tree).visit(tree))
             flags = __future__.annotations.compiler_flag
             exec(compile(tree, str(path), "exec", flags=flags, dont_inherit=True), module.__dict__)
             self.modules[path] = module
