@@ -94,7 +94,7 @@ def spark(
     from checker.tables.distributed.run import usual_parts
     from checker.tables.distributed.storage import Storage
     from invariants import PROPERTIES
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
     from zabspec.model import Configuration
 
     made: list[dict[str, float]] = []

@@ -71,7 +71,7 @@ def kind_of(pid: int) -> str:
         ("org.apache.spark.deploy.worker.Worker", "Java, a worker's daemon"),
         ("org.apache.spark.deploy.master.Master", "Java, the master's daemon"),
         ("org.apache.spark.deploy.SparkSubmit", "Java, the driver"),
-        ("traces.spark.daemon", "Python, a task"),
+        ("traces.tables.spark.daemon", "Python, a task"),
         ("zabcheck", "Python, the driver"),
     ):
         if sign in text:

@@ -113,7 +113,7 @@ def local(path: Path) -> list[tuple[int, str]]:
 
 def child(way: str, path: Path) -> None:
     """Run one way; print its CPU seconds and the runs that it names, as JSON."""
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
 
     if way in ("pandas", "local"):
         found = pandas(path) if way == "pandas" else local(path.with_name("conformed.parquet"))

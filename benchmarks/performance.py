@@ -22,7 +22,7 @@ def main() -> None:
     parser.add_argument("--pictures", type=Path, help="the folder to write them to")
     parser.add_argument("--master", default="local[2]")
     given = parser.parse_args()
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
 
     seeds = range(1, given.seeds + 1)
     fast, slow = figure_6(seeds), figure_7(seeds)

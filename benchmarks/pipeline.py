@@ -166,8 +166,8 @@ def numbers(values: Any) -> pa.Array:
 
 def pipeline(folder: Path, events: int, runs: int, master: str, heap: int) -> None:
     """Make the tables."""
-    from traces.spark.guest import workers
-    from traces.spark.session import session
+    from traces.tables.spark.guest import workers
+    from traces.tables.spark.session import session
     from zabcheck.tables.spark import judge
 
     columns = ", ".join(f"{name} {'string' if is_text else 'bigint'}" for name, is_text, *_ in COLUMNS)

@@ -71,7 +71,7 @@ def broken(table: pa.Table, run: Any) -> pa.Table:
 
 def used(folder: Path) -> None:
     """Judge the files of a folder, one a micro-batch; print the CPU seconds of that, without the session's start."""
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
     from zabcheck.tables.spark import SCHEMA, judge_stream, write_stream
 
     with session("local[2]") as spark:

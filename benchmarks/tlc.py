@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from checker.proofs.tla.module import Module
-from traces.spark.java import NoJava, find_runtime
+from traces.java import NoJava, find_runtime
 from zabspec.temporary import temporary_folder
 
 LEAST_JAVA = 8

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.spark.java import Java
+from traces.java import Java
 from traces.zookeeper.reenact.distributions import Cannot, Release, find_release, of_maven, write_poms
 from zabspec.language.native.jit import cache_folder
 

@@ -33,7 +33,7 @@ class LocalSpark:
         self.before: Any = None
 
     def get(self) -> Any:
-        from traces.spark.session import session
+        from traces.tables.spark.session import session
 
         if self.made is None:
             self.before = surroundings()

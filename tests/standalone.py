@@ -10,7 +10,7 @@ import subprocess
 from pathlib import Path
 
 from tests.patience import until
-from traces.spark.java import find_java
+from traces.java import find_java
 
 WORKERS = ("127.0.0.1", "127.0.0.2")  # two hosts, or a task that runs twice would not be told from one that is lost
 

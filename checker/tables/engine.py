@@ -30,8 +30,8 @@ def wide_for(request: ExplorationRequest, limits: Limits) -> bool | None:
     and a model that is worth a cluster may have more states than that.
     """
     from checker.explore.result import enough
-    from traces.spark.guest import is_local
-    from traces.spark.session import LOCAL
+    from traces.tables.spark.guest import is_local
+    from traces.tables.spark.session import LOCAL
 
     if request.fingerprint is not None:
         return request.fingerprint == 128
@@ -52,9 +52,9 @@ def on_spark(task: EngineTask, reduces: bool) -> tuple[Exploration, str]:
         RequestError: Spark is not installed, or the checkpoint does not match the request.
         NoVerdict: Spark failed before anything was found.
     """
-    from traces.spark.connect import SCHEME
-    from traces.spark.guest import is_local, master_of
-    from traces.spark.session import LOCAL, check_installed
+    from traces.tables.spark.connect import SCHEME
+    from traces.tables.spark.guest import is_local, master_of
+    from traces.tables.spark.session import LOCAL, check_installed
 
     request, limits = task.request, replace(task.limits, spent=task.limits.spent + task.spent)
     folder = fspath(request.checkpoint) or None

@@ -44,7 +44,7 @@ MADE = int(os.environ.get("ZABCHECK_TABLES", "100"))  # runs that may leave some
 def shared(monkeypatch: pytest.MonkeyPatch, local_spark: LocalSpark) -> None:
     """What judges on Spark is given the session that there is."""
     spark = local_spark.get()
-    monkeypatch.setattr("traces.spark.session.session", lambda *_, **__: nullcontext(spark))
+    monkeypatch.setattr("traces.tables.spark.session.session", lambda *_, **__: nullcontext(spark))
 
 
 @pytest.mark.usefixtures("shared")

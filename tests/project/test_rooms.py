@@ -15,7 +15,7 @@ ROOMS = {
     "signal.signal": {"zabspec/signals.py"},
     "signal.pthread_sigmask": {"zabspec/signals.py"},
     "signal.raise_signal": {"zabspec/signals.py"},
-    "signal.getsignal": {"zabspec/signals.py", "traces/spark/interrupts.py"},
+    "signal.getsignal": {"zabspec/signals.py", "traces/tables/spark/interrupts.py"},
     "tempfile.mkdtemp": {"zabspec/temporary.py"},
     "tempfile.gettempdir": {"zabspec/temporary.py"},
     "tempfile.TemporaryFile": {"zabspec/temporary.py"},

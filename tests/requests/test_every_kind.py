@@ -223,7 +223,7 @@ def test_rows_and_releases_that_there_are_not_are_refused() -> None:
 
 
 def test_servers_that_cannot_be_run_give_no_verdict(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("traces.spark.java.candidates", lambda: iter(()))
+    monkeypatch.setattr("traces.java.candidates", lambda: iter(()))
     out = str(tmp_path / "out")
     for work in (
         lambda: reenact.ReenactRequest(trace="ZK-4394", output=out).answer(),

@@ -16,10 +16,10 @@ from checker.requests.explore import Explore
 from checker.requests.exploring.running import EngineTask
 from checker.tables.engine import on_spark
 from checker.tables.requests.judge import JudgeRequest
-from traces.spark import NoSpark, SparkFailed
-from traces.spark import guest as of_guests
-from traces.spark.connect import server_of, with_settings
-from traces.spark.session import check_reachable
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark import guest as of_guests
+from traces.tables.spark.connect import server_of, with_settings
+from traces.tables.spark.session import check_reachable
 from zabspec.files import without_secrets
 
 
@@ -100,7 +100,7 @@ def test_a_session_gets_each_package_once(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize(("name", "found"), [("pyspark", "3.5.9"), ("pyspark", "5.0.0"), ("pyspark-client", "3.5.0")])
 def test_another_pyspark_is_refused(name: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from traces.spark import session
+    from traces.tables.spark import session
 
     def version(of: str) -> str:
         if of == name:

@@ -14,10 +14,10 @@ import pytest
 pytest.importorskip("pyspark")
 
 from tests.spark import LocalSpark
-from traces.spark import NoSpark, SparkFailed
-from traces.spark import guest as of_guests
-from traces.spark.guest import TOP, has_code
-from traces.spark.session import session, settings_for, settings_said
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark import guest as of_guests
+from traces.tables.spark.guest import TOP, has_code
+from traces.tables.spark.session import session, settings_for, settings_said
 
 OF_SESSIONS = ("spark.sql.shuffle.partitions", "spark.sql.session.timeZone")
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from traces.spark import java as java_module
-from traces.spark.java import VECTOR, Java, NoJava, find_java
+from traces import java as java_module
+from traces.java import VECTOR, Java, NoJava, find_java
 
 SAYS = """#!/bin/sh
 for word do [ "$word" = {refused} ] && exit 1; done

@@ -15,8 +15,8 @@ import pytest
 
 from tests.patience import HANG, members, until
 from tests.spark import LocalSpark, surroundings
-from traces.spark import NoSpark, SparkFailed
-from traces.spark.session import own_folder, session
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark.session import own_folder, session
 from zabspec.limits import machine_memory
 from zabspec.temporary import FOLDER
 
@@ -50,8 +50,8 @@ def alone(local_spark: LocalSpark) -> list[str]:
 
 HEAD = """
 import os, sys, time
-from traces.spark import NoSpark, SparkFailed
-from traces.spark.session import session
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark.session import session
 """
 
 

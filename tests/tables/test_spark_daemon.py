@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from traces.spark.daemon import without_archives
+from traces.tables.spark.daemon import without_archives
 
 ARCHIVES = ("pyspark.zip", "py4j-0.10.9.9-src.zip")
 

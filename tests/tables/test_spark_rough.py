@@ -30,9 +30,9 @@ from traces.events.table import TableError
 from traces.judging import totals as totals_module
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.totals import Span, Totals, Unit, check_spans, judge_unit
-from traces.spark import SparkFailed
-from traces.spark import session as session_module
-from traces.spark.session import own_folder
+from traces.tables.spark import SparkFailed
+from traces.tables.spark import session as session_module
+from traces.tables.spark.session import own_folder
 from zabspec.model import Configuration
 from zabspec.temporary import FOLDER, LOCK
 
@@ -182,7 +182,7 @@ def test_where_checkpoints_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 def test_a_job_s_sentence_has_one_end() -> None:
     from pyspark.errors import PySparkRuntimeError
 
-    from traces.spark.trouble import reason
+    from traces.tables.spark.trouble import reason
 
     assert issubclass(SparkFailed, Exception)
     assert not reason(PySparkRuntimeError(errorClass="JAVA_GATEWAY_EXITED", messageParameters={})).endswith(".")

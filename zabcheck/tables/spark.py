@@ -73,7 +73,7 @@ def session(master: str = "", *, brief: bool = False) -> Iterator[SparkSession]:
     Raises:
         RequestError: there can be none.
     """
-    from traces.spark import session as sessions
+    from traces.tables.spark import session as sessions
 
     shown = {"spark.ui.enabled": "true", "spark.ui.showConsoleProgress": "true"}
     with refusing(), sessions.session(master, brief=brief, conf=shown) as spark:
@@ -178,7 +178,7 @@ def names_of(properties: Names, observes: Sequence[str] | None) -> tuple[str, ..
     """
     from checker.tables.requests.judge import check_names
     from traces.judging.runs import JUDGED
-    from traces.spark.session import check_installed
+    from traces.tables.spark.session import check_installed
 
     some = (properties,) if isinstance(properties, str) else properties
     names = tuple(p if isinstance(p, str) else p.name for p in some)
@@ -307,7 +307,7 @@ def sweep(spark: SparkSession, *, every: bool = False, partitions: int | None = 
     Raises:
         RequestError: there is no such grid, events cannot be noted of its runs, or there is no Spark.
     """
-    from traces.spark.session import check_installed
+    from traces.tables.spark.session import check_installed
     from traces.tables.sweep.grid import Grid
 
     if "seeds" not in grid:

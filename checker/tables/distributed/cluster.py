@@ -18,7 +18,7 @@ from checker.tables.distributed.expand import expanded
 from checker.tables.distributed.keep import kept
 from checker.tables.distributed.storage import Damaged, File, Storage
 from checker.tables.distributed.workspace import Row
-from traces.spark.guest import is_local
+from traces.tables.spark.guest import is_local
 from zabspec.limits import Deadline
 
 if TYPE_CHECKING:

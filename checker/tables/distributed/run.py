@@ -23,8 +23,8 @@ from checker.tables.distributed.explore import Progress, SparkExplorer
 from checker.tables.distributed.fingerprints import MOST_PARTS
 from checker.tables.distributed.storage import Storage
 from invariants.registry import Property
-from traces.spark import SparkFailed
-from traces.spark.session import own_folder, session
+from traces.tables.spark import SparkFailed
+from traces.tables.spark.session import own_folder, session
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
 

@@ -170,8 +170,8 @@ def judged_by_spark(place: Place, request: JudgeRequest) -> Totals:
         TableError: it is not a table.
         RequestError, NoVerdict: there is no Spark, it is excluded, or it failed.
     """
-    from traces.spark import NoSpark, SparkFailed
     from traces.tables.judging.frames import judge_place
+    from traces.tables.spark import NoSpark, SparkFailed
 
     if request.engine == "plain" or request.threads is not None or request.protocol:
         raise RequestError(f"{place}: only Spark reads this: omit --engine plain, --threads and --protocol")

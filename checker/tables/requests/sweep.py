@@ -185,7 +185,7 @@ class SweepRequest(Request):
 
     def answer(self, watch: Watch = QUIET) -> Swept:
         from checker.tables.report.swept import Swept
-        from traces.spark.session import check_packages
+        from traces.tables.spark.session import check_packages
 
         check_packages("pyarrow", "numpy", "matplotlib")  # before what imports them
         from traces.events.places import Address, address_of
@@ -225,7 +225,7 @@ sweep = function(SweepRequest)
 
 def has_session() -> bool:
     """Return whether this process has a session of Spark, or was started by spark-submit."""
-    from traces.spark.guest import host, is_submitted
+    from traces.tables.spark.guest import host, is_submitted
 
     return is_submitted() or ("pyspark" in sys.modules and host() is not None)
 
@@ -285,7 +285,7 @@ def swept_by_spark(request: SweepRequest, grid: Grid, place: Place, drawn: Itera
         NoSpark, SparkFailed: there is no session, or a job failed.
     """
     from traces.events.places import Address
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
     from traces.tables.sweep.frames import events_frame, runs_frame
     from traces.tables.sweep.summary import alike_in_frame, summary_of
 

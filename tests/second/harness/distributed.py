@@ -29,7 +29,7 @@ def cluster() -> Cluster | Here:
     """Where tasks run: as jobs of Spark, if ZABCHECK_SECOND_SPARK is set, else here, one after the other."""
     if not os.environ.get("ZABCHECK_SECOND_SPARK"):
         return Here()
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
 
     return Cluster(session("local[1]").__enter__())
 

@@ -62,7 +62,7 @@ from checker.tables.distributed.storage import Damaged, Storage
 from tests.models import judged
 from tests.patience import HANG
 from tests.standalone import Standalone
-from traces.spark.session import retrying, session
+from traces.tables.spark.session import retrying, session
 from zabspec.language import Layout
 from zabspec.language.layout import derive
 from zabspec.language.native.jit import cache_folder

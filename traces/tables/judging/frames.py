@@ -20,9 +20,6 @@ from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Happened, Violation
 from traces.judging.totals import COUNTS, Totals
-from traces.spark.connect import is_connect
-from traces.spark.guest import workers
-from traces.spark.trouble import reason
 from traces.tables.conform import ABSENT, READ_AS
 from traces.tables.judging.batches import (
     BY_TIME,
@@ -35,6 +32,9 @@ from traces.tables.judging.batches import (
     columns_of,
     spoken_of,
 )
+from traces.tables.spark.connect import is_connect
+from traces.tables.spark.guest import workers
+from traces.tables.spark.trouble import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -206,7 +206,7 @@ def judge_place(place: Place, names: Sequence[str], master: str | None = None) -
         SparkFailed: a job failed.
         TableError: there is no such table, or a run cannot be checked.
     """
-    from traces.spark.session import session
+    from traces.tables.spark.session import session
 
     with session(master or "") as spark, described(spark, f"zabcheck judge {place}"):
         return totals_of(*rows_at(spark, place), names, place)

@@ -20,9 +20,9 @@ import numpy as np
 from traces.events.table import COLUMNS, ROW, USUAL, TableError
 from traces.judging import numbers
 from traces.judging.runs import JUDGED
-from traces.spark.guest import workers
 from traces.tables.judging.batches import NEEDED, NUMBERED, Judge, Spoken, column_of, starts_of
 from traces.tables.judging.frames import check_frame, setting
+from traces.tables.spark.guest import workers
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from traces.events.table import COLUMNS
-from traces.spark.connect import is_connect
-from traces.spark.guest import workers
+from traces.tables.spark.connect import is_connect
+from traces.tables.spark.guest import workers
 from traces.tables.sweep.block import block_table, schema_of
 from traces.tables.sweep.events import check_events, events_of
 from traces.tables.sweep.grid import Grid

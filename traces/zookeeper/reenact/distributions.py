@@ -20,7 +20,7 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
-from traces.spark.java import Java, NoJava, find_runtime
+from traces.java import Java, NoJava, find_runtime
 from traces.zookeeper.disk.rules import version as version_of
 from zabspec.errors import NoVerdict, RequestError
 from zabspec.extras import missing

@@ -1,4 +1,4 @@
-"""Spark sessions: start, failures, interrupts. What runs on Spark lies elsewhere (`traces/tables/`).
+"""Spark sessions: start, failures, interrupts. What runs on Spark lies beside it.
 
 Start with `session.py`. Spark is an extra: this folder imports it only when a session starts, so that a user without
 Spark gets a sentence.

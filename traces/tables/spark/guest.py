@@ -18,9 +18,9 @@ from importlib.metadata import distribution, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from traces.spark import NoSpark, SparkFailed
-from traces.spark.connect import SCHEME, active, has_java, is_connect, with_settings
-from traces.spark.trouble import reason
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark.connect import SCHEME, active, has_java, is_connect, with_settings
+from traces.tables.spark.trouble import reason
 from zabspec.files import without_secrets
 from zabspec.temporary import temporary_folder
 

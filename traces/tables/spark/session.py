@@ -23,12 +23,12 @@ from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 from typing import TYPE_CHECKING, Any
 
-from traces.spark import NoSpark, SparkFailed
-from traces.spark.connect import SCHEME, active, connection, has_java, server_of
-from traces.spark.guest import TOP, guest, host, is_local, master_of, send_code
-from traces.spark.interrupts import Interrupts
-from traces.spark.java import NoJava, find_java
-from traces.spark.trouble import ended, how_it_ended, log_lines, reason
+from traces.java import NoJava, find_java
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark.connect import SCHEME, active, connection, has_java, server_of
+from traces.tables.spark.guest import TOP, guest, host, is_local, master_of, send_code
+from traces.tables.spark.interrupts import Interrupts
+from traces.tables.spark.trouble import ended, how_it_ended, log_lines, reason
 from zabspec.extras import missing
 from zabspec.files import without_secrets
 from zabspec.limits import machine_memory
@@ -228,7 +228,7 @@ def settings_for(master: str, folder: Path, brief: bool, memory: int | None, par
     settings = settings_of_work(master, partitions)
     said = settings_said()
     if "spark.python.daemon.module" not in said:
-        settings["spark.python.daemon.module"] = "traces.spark.daemon"  # found as `python -m` finds it
+        settings["spark.python.daemon.module"] = "traces.tables.spark.daemon"  # found as `python -m` finds it
     if not is_local(master):
         if on_loopback(master):
             settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from traces.spark import NoSpark, SparkFailed
-from traces.spark.trouble import reason
+from traces.tables.spark import NoSpark, SparkFailed
+from traces.tables.spark.trouble import reason
 from zabspec.extras import missing
 from zabspec.files import without_secrets
 
