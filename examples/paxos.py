@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    AtMost, Each, Fields, Int, MessageType, Node, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept, action,
+    AtMost, Each, Fields, MessageType, Node, Range, SeqOf, Size, Txn, Variant, abcast, abdeliver, accept, action,
     declare, end_leadership, end_pass, forget, is_quorum, receives, send, step, stored, volatile,
 )  # fmt: skip
 
@@ -25,14 +25,10 @@ def epochs(size: Size) -> int:
     return size.nodes * max(1, size.campaigns)
 
 
-def ballots(size: Size) -> Int:
-    """A ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none."""
-    return Int(0, epochs(size), "--campaigns")
-
-
+# a ballot: (round, proposer) as one number, so that no two proposers share one; 0 is none
+Ballot = Annotated[int, Range(0, epochs, "--campaigns")]
 Log = Annotated[SeqOf[Txn], AtMost(lambda size: size.txns, "--txns")]
 Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
-Ballot = Annotated[int, ballots]
 AcceptedIn = Annotated[SeqOf[Ballot], AtMost(lambda size: size.txns, "--txns")]
 Slot = Annotated[int, Range(0, lambda size: max(0, size.txns - 1), "--txns")]
 

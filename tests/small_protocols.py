@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import NOBODY, Each, Fields, Int, Node, action, broken, choose, declare, safety, stored
+from zabcheck.language import NOBODY, Each, Fields, Range, Node, action, broken, choose, declare, safety, stored
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 4)]] = stored("its level")
+    level: Each[Node, Annotated[int, Range(0, 4)]] = stored("its level")
     leader: Each[Node, Node] = stored("its leader")
 
 

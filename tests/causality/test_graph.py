@@ -239,10 +239,10 @@ def test_a_picture_of_a_cone_draws_faintly_what_is_outside(tmp_path: Path) -> No
 def test_what_a_step_did_before_its_run_time_error_is_not_in_the_graph(tmp_path: Path) -> None:
     """It delivers, and then fails: a step that fails changes nothing."""
     text = (EXAMPLES / "causal_broadcast.py").read_text()
-    text = text.replace("from zabcheck.language import (\n", "from zabcheck.language import (\n    Int,\n", 1)
+    text = text.replace("from zabcheck.language import (\n", "from zabcheck.language import (\n    Range,\n", 1)
     text = text.replace(
         "class State(Fields):\n",
-        'class State(Fields):\n    mark: Each[Node, Annotated[int, Int(0, 1)]] = stored("a mark")\n',
+        'class State(Fields):\n    mark: Each[Node, Annotated[int, Range(0, 1)]] = stored("a mark")\n',
         1,
     )
     text = text.replace("    abdeliver(s, p, t)\n", "    abdeliver(s, p, t)\n    s.mark[p] = s.mark[p] + 2\n")

@@ -292,11 +292,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, action, declare, safety, stored
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 3)]] = stored("how far")
+    level: Each[Node, Annotated[int, Range(0, 3)]] = stored("how far")
 
 
 def may(s: State, p: Node) -> bool:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    AtMost, Each, Fields, Int, MessageType, Node, Range, RecordType, SeqOf, action, declare, environment, ghost,
+    AtMost, Each, Fields, MessageType, Node, Range, RecordType, SeqOf, action, declare, environment, ghost,
     receives, stored, volatile,
 )  # fmt: skip
 
-Grid = Annotated[int, Int(0, 3)]
-Seen = Annotated[int, Int(0, 5)]
-Value = Annotated[int, Int(0, 300)]
-Wide = Annotated[int, Int(0, 2**40)]
+Grid = Annotated[int, Range(0, 3)]
+Seen = Annotated[int, Range(0, 5)]
+Value = Annotated[int, Range(0, 300)]
+Wide = Annotated[int, Range(0, 2**40)]
 
 
 class PLAIN(MessageType):
@@ -41,7 +41,7 @@ class Short(RecordType):
 
 class Entry(RecordType, ordered=True):
     term: Grid
-    value: Annotated[int, Int(-2, 300)]
+    value: Annotated[int, Range(-2, 300)]
 
 
 class Pair(RecordType):
@@ -60,18 +60,18 @@ class About(RecordType):
 
 
 class State(Fields):
-    bytes: Each[Annotated[int, Range(0, 18)], Annotated[int, Int(0, 255)]] = environment("full words")
+    bytes: Each[Annotated[int, Range(0, 18)], Annotated[int, Range(0, 255)]] = environment("full words")
     chief: Node = environment("a process")
     some: set[Node] = environment("a set")
     chain: Annotated[SeqOf[Node], AtMost(5)] = environment("processes in order")
     book: Annotated[SeqOf[Entry], AtMost(3)] = environment("records")
-    many: Annotated[SeqOf[Annotated[int, Int(0, 1)]], AtMost(17)] = environment("a longer sequence")
-    more: Annotated[SeqOf[Annotated[int, Int(0, 1)]], AtMost(200)] = environment("whose length takes a whole byte")
+    many: Annotated[SeqOf[Annotated[int, Range(0, 1)]], AtMost(17)] = environment("a longer sequence")
+    more: Annotated[SeqOf[Annotated[int, Range(0, 1)]], AtMost(200)] = environment("whose length takes a whole byte")
     grid: Each[Node, Each[Node, Grid]] = environment("a number of each pair")
     known: Each[Node, Each[Node, set[Node]]] = environment("a set of each pair")
     pairs: Annotated[SeqOf[Pair], AtMost(3)] = environment("records that hold processes")
     about: Each[Node, Each[Node, About]] = environment("one of each pair")
-    word: Each[Node, Annotated[int, Int(0, 1099511627776)]] = stored("a wide number")
+    word: Each[Node, Annotated[int, Range(0, 1099511627776)]] = stored("a wide number")
     votes: Each[Node, Node] = stored("a process of each process")
     heard: Each[Node, set[Node]] = volatile("a set of each process")
     line: Each[Node, Annotated[SeqOf[Node], AtMost(2)]] = volatile("processes of each process")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, MessageType, Node, action, declare, progress, receives, safety, send, volatile,
+    Each, Fields, MessageType, Node, Range, action, declare, progress, receives, safety, send, volatile,
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ class C(MessageType): ...
 class State(Fields):
     begun: Each[Node, bool] = volatile("it waits for B")
     got: Each[Node, bool] = volatile("it got B")
-    phase: Each[Node, Annotated[int, Int(0, 3)]] = volatile("any number")
+    phase: Each[Node, Annotated[int, Range(0, 3)]] = volatile("any number")
 
 
 def fresh(s: State, p: Node) -> bool:
@@ -158,10 +158,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, MessageType, Node, action, declare, environment, progress, receives, safety, send, volatile,
+    Each, Fields, MessageType, Node, Range, action, declare, environment, progress, receives, safety, send, volatile,
 )  # fmt: skip
 
-Rule = Annotated[int, Int(0, 255)]
+Rule = Annotated[int, Range(0, 255)]
 
 
 class A(MessageType): ...
@@ -181,7 +181,7 @@ class State(Fields):
     rule_step: Rule = environment("what it does")
     begun: Each[Node, bool] = volatile("it waits for B")
     got: Each[Node, bool] = volatile("it got B")
-    phase: Each[Node, Annotated[int, Int(0, 1)]] = volatile("any number")
+    phase: Each[Node, Annotated[int, Range(0, 1)]] = volatile("any number")
 
 
 def one(s: State, p: Node, source: Node, rule: int) -> None:
@@ -293,12 +293,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Range, action, declare, environment, progress, volatile
+from zabcheck.language import Each, Fields, Node, Range, action, declare, environment, progress, volatile
 
 {constants}
 
 class State(Fields):
-    phase: Each[Node, Annotated[int, Int(0, 3)]] = volatile("any number")
+    phase: Each[Node, Annotated[int, Range(0, 3)]] = volatile("any number")
     {rules}
 
 {actions}
@@ -331,7 +331,7 @@ def marked(table: dict[str, int] | None = None) -> str:
         table: constants of the text; None: the environment has it.
     """
     said = {name: f"s.{name}" if table is None else name.upper() for name in TABLE}
-    rules = [f'{name}: Annotated[int, Int(0, 4095)] = environment("of the table")' for name in TABLE]
+    rules = [f'{name}: Annotated[int, Range(0, 4095)] = environment("of the table")' for name in TABLE]
     actions = [
         MARKED_ACTION.format(k=k, rule=said[f"rule_{k}"], mark=f", {mark}" if mark else "")
         for k, mark in enumerate(MARKS)

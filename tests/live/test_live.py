@@ -247,7 +247,7 @@ def test_a_goal_of_another_shape_is_refused(tmp_path: Path) -> None:
     assert "a progress property is (s: State, p: Node) -> bool" in result.output
 
 
-NOW = 'now: Annotated[int, Int(0, 1)] = environment("the clock")\n    taken: '
+NOW = 'now: Annotated[int, Range(0, 1)] = environment("the clock")\n    taken: '
 RINGS = """def early(s: State) -> bool:
     return s.now == 0{when}
 
@@ -287,7 +287,7 @@ def test_a_goal_that_reads_what_the_stable_phase_lacks_is_refused(reads: str, sa
 def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str, does: str, tmp_path: Path) -> None:
     """In the stable phase none is left, and what it would do then is not what the text says."""
     text = LOCK.replace("taken: ", NOW, 1).replace(
-        "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
+        "    stored, volatile,", "    Range, environment, environment_step, stored, volatile,"
     )
     text = text.replace("def holds(s: State, p: Node)", RINGS.format(when=when, does=does))
     (tmp_path / "rings.py").write_text(text)
@@ -300,7 +300,7 @@ def test_an_environment_that_asks_for_faults_still_to_come_is_refused(when: str,
 def test_what_the_environment_may_do_need_not_be_done(tmp_path: Path) -> None:
     """A lock that is let go once a clock rang, which it need not."""
     text = LOCK.replace("taken: ", NOW, 1).replace(
-        "    stored, volatile,", "    Int, environment, environment_step, stored, volatile,"
+        "    stored, volatile,", "    Range, environment, environment_step, stored, volatile,"
     )
     text = text.replace("def holds(s: State, p: Node)", RINGS.format(when="", does=""))
     text = text.replace(

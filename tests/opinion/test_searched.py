@@ -53,11 +53,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, volatile
+from zabcheck.language import Each, Fields, Range, Node, Size, action, declare, safety, volatile
 
 
 class State(Fields):
-    count: Each[Node, Annotated[int, Int(0, 2)]] = volatile("how often it has counted")
+    count: Each[Node, Annotated[int, Range(0, 2)]] = volatile("how often it has counted")
 
 
 @action()
@@ -125,7 +125,7 @@ def test_a_run_to_an_error_ends_before_the_step_that_fails(tmp_path: Path) -> No
 
 
 def test_a_field_that_is_declared_again_is_one(tmp_path: Path) -> None:
-    base = 'class Base(Fields):\n    count: Each[Node, Annotated[int, Int(1, 9)]] = volatile("another count")\n\n\n'
+    base = 'class Base(Fields):\n    count: Each[Node, Annotated[int, Range(1, 9)]] = volatile("another count")\n\n\n'
     text = ERRS.replace("class State(Fields)", f"{base}class State(Base)").replace("s.count[p] += 1", "s.count[p] = 1")
     (tmp_path / "again.py").write_text(text)
     second = Explore(str(tmp_path / "again.py"), evidence="explored").answer().second

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, broken, choose, declare, on_disk, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, action, broken, choose, declare, on_disk, safety, stored
 
 
-Place = Annotated[int, Int(0, 9)]
+Place = Annotated[int, Range(0, 9)]
 
 
 class State(Fields):

@@ -15,12 +15,12 @@ TEXT = """from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, Size, action, declare, safety, stored
 HERE
 
 
 class State(Fields):
-    x: Each[Node, Annotated[int, Int(0, MOST)]] = stored("x")
+    x: Each[Node, Annotated[int, Range(0, MOST)]] = stored("x")
 
 
 @action(budget="begins")

@@ -141,12 +141,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, force, on_disk, stored
+from zabcheck.language import Each, Fields, Range, Node, action, declare, force, on_disk, stored
 
 
 class State(Fields):
-    disk: Each[Node, Annotated[int, Int(0, 2)]] = on_disk("written")
-    noted: Each[Node, Annotated[int, Int(0, 3)]] = stored("how often it came back")
+    disk: Each[Node, Annotated[int, Range(0, 2)]] = on_disk("written")
+    noted: Each[Node, Annotated[int, Range(0, 3)]] = stored("how often it came back")
 
 
 @action(budget="deeds")
@@ -193,13 +193,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, action, declare, safety, stored
 
 LEVEL = 1
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 9)]] = stored("")
+    level: Each[Node, Annotated[int, Range(0, 9)]] = stored("")
 
 
 @action(budget="acts")

@@ -43,7 +43,7 @@ IN_LANGUAGE = ["set", "conditional"]
 HEAD = """from __future__ import annotations
 from typing import Annotated
 from zabcheck.language import (
-    Each, Fields, Int, Node, Variant, action, broken, choose, declare, disconnect, is_quorum, safety, stored
+    Each, Fields, Node, Range, Variant, action, broken, choose, declare, disconnect, is_quorum, safety, stored,
 )
 BOUND = 3
 def helper(s, q):
@@ -117,7 +117,7 @@ PROTOCOL = """
 
 
 class State(Fields):
-    x: Each[Node, Annotated[int, Int(0, 1099511627776)]] = stored("x")
+    x: Each[Node, Annotated[int, Range(0, 1099511627776)]] = stored("x")
 
 
 def low(s: State, p: Node) -> bool:

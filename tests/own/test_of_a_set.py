@@ -66,15 +66,15 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, MessageType, Node, SetOf, Size, action, any_of, declare, environment, environment_step, receives,
-    send, stored,
+    Each, Fields, MessageType, Node, Range, SetOf, Size, action, any_of, declare, environment, environment_step,
+    receives, send, stored,
 )  # fmt: skip
 
 Left = Annotated[set[int], SetOf(2)]
 
 
 class M(MessageType):
-    k: Annotated[int, Int(0, 1)]
+    k: Annotated[int, Range(0, 1)]
 
 
 class State(Fields):
@@ -154,10 +154,10 @@ FIRST = """from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, Node, Range, SetOf, Size, Variant, action, any_of, choose, declare, stored,
+    Each, Fields, Node, Range, SetOf, Size, Variant, action, any_of, choose, declare, stored,
 )  # fmt: skip
 
-X = Annotated[int, Int(0, 4)]
+X = Annotated[int, Range(0, 4)]
 
 
 class State(Fields):

@@ -143,10 +143,10 @@ def tick(s: State) -> None:
 
 
 def test_a_clock_goes_on_within_its_range(written) -> None:
-    text = TEXT.replace("import (\n", "import (\n    Int, environment, environment_step,\n")
+    text = TEXT.replace("import (\n", "import (\n    Range, environment, environment_step,\n")
     text = text.replace(
         "class State(Fields):\n",
-        'class State(Fields):\n    now: Annotated[int, Int(0, 2)] = environment("the time")\n',
+        'class State(Fields):\n    now: Annotated[int, Range(0, 2)] = environment("the time")\n',
         1,
     )
     text = text.replace('{"begins": 1,', '{"ticks": 1, "begins": 1,')
@@ -343,11 +343,11 @@ CHOICES = '''
 from __future__ import annotations
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Size, action, choose, declare, safety, volatile
+from zabcheck.language import Each, Fields, Range, Node, Size, action, choose, declare, safety, volatile
 
 
 class State(Fields):
-    at: Each[Node, Annotated[int, Int(0, 9)]] = volatile("where it is")
+    at: Each[Node, Annotated[int, Range(0, 9)]] = volatile("where it is")
 
 
 @action(when=lambda s, p: s.at[p] == 0)

@@ -34,9 +34,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, action, choose, connect, declare,
-    disconnect, environment, environment_step, forget, ghost, observation, receives, safety, send_to_follower,
-    send_to_leader, stored, volatile,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, action, choose, connect, declare, disconnect, environment,
+    environment_step, forget, ghost, observation, receives, safety, send_to_follower, send_to_leader, stored, volatile,
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
@@ -45,9 +44,9 @@ LOOKING, FOLLOWING, LEADING = range(3)
 '''
     + ROLES
     + """    left: Each[Node, bool] = stored("it has led, and left")
-    taken: Each[Node, Annotated[int, Int(0, 3)]] = stored("what it has taken")
+    taken: Each[Node, Annotated[int, Range(0, 3)]] = stored("what it has taken")
     heard: Each[Node, bool] = stored("it has heard news")
-    season: Annotated[int, Int(0, 1)] = environment("what time it is")
+    season: Annotated[int, Range(0, 1)] = environment("what time it is")
 
 
 class HELLO(MessageType): ...
@@ -57,7 +56,7 @@ class NEWS(MessageType): ...
 
 
 class MORE(MessageType):
-    n: Annotated[int, Int(0, 2)]
+    n: Annotated[int, Range(0, 2)]
 
 
 def oracle_may_name(s: State, p: Node, l: Node) -> bool:

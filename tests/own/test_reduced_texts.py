@@ -158,8 +158,8 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, connect, declare, disconnect,
-    ghost, observation, receives, safety, send_to_leader, volatile, stored,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, connect, declare, disconnect, ghost, observation, receives,
+    safety, send_to_leader, stored, volatile,
 )
 
 LOOKING, FOLLOWING, LEADING = range(3)
@@ -169,7 +169,7 @@ LOOKING, FOLLOWING, LEADING = range(3)
     + ROLES
     + """    gone: Each[Node, bool] = stored("it has given up")
     gave_up: bool = ghost("somebody has given up")
-    times: Annotated[int, Int(0, 9)] = ghost("how often")
+    times: Annotated[int, Range(0, 9)] = ghost("how often")
     heard_since: bool = ghost("a leader has heard somebody since")
 
 

@@ -257,10 +257,10 @@ def test_sets_of_processes_in_messages_are_named(tmp_path: Path) -> None:
 
 def test_a_run_time_error_names_processes_by_roles(tmp_path: Path) -> None:
     counts = ("    serve(s, p, source)\n", "    s.count[p] += 1\n    serve(s, p, source)\n")
-    field = 'class State(Fields):\n    count: Each[Server, Annotated[int, Int(0, 0)]] = stored("how often")\n'
+    field = 'class State(Fields):\n    count: Each[Server, Annotated[int, Range(0, 0)]] = stored("how often")\n'
     more = (
         ("class State(Fields):\n", field),
-        ("    NOBODY,", "    NOBODY, Int,"),
+        ("    NOBODY,", "    NOBODY, Range,"),
         ("import NewType", "import Annotated, NewType"),
     )
     path = written(tmp_path, counts, *more)

@@ -60,7 +60,7 @@ def test_what_z3_is_not_asked_is_a_sentence_beside_the_verdicts(text: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "engine"), [("Int(0, 300)", "Int(0, 298)", ()), ("range(300)", "range(2)", ("--live",))]
+    ("old", "new", "engine"), [("Range(0, 300)", "Range(0, 298)", ()), ("range(300)", "range(2)", ("--live",))]
 )
 def test_a_violation_names_its_start_and_replays(text: Path, old: str, new: str, engine: tuple[str, ...]) -> None:
     text.write_text(TEXT.replace(old, new))

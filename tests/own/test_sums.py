@@ -9,13 +9,13 @@ from pathlib import Path
 REST = """from __future__ import annotations
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, Size, action, declare, safety, stored
 LOW = -2**63
 
 
 class State(Fields):
-    least: Each[Node, Annotated[int, Int(-9223372036854775808, -4611686018427387904)]] = stored("least")
-    by: Each[Node, Annotated[int, Int(-1, 9)]] = stored("by")
+    least: Each[Node, Annotated[int, Range(-9223372036854775808, -4611686018427387904)]] = stored("least")
+    by: Each[Node, Annotated[int, Range(-1, 9)]] = stored("by")
 
 
 @action(budget="begins")

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, Size, action, declare, invariant, safety, volatile
+from zabcheck.language import Each, Fields, Range, Node, Size, action, declare, invariant, safety, volatile
 
 
 class State(Fields):
-    count: Each[Node, Annotated[int, Int(0, 3)]] = volatile("how often it counted")
+    count: Each[Node, Annotated[int, Range(0, 3)]] = volatile("how often it counted")
 
 
 def may_count(s: State, p: Node) -> bool:

@@ -27,21 +27,21 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, declare, environment, environment_step, ghost,
-    receives, send, stored, volatile,
+    NOBODY, AtMost, Each, Fields, MessageType, Node, Range, SeqOf, action, declare, environment, environment_step,
+    ghost, receives, send, stored, volatile,
 )  # fmt: skip
 
 
 class PING(MessageType):
-    n: Annotated[int, Int(0, 3)]
+    n: Annotated[int, Range(0, 3)]
     who: Node
 
 
 class State(Fields):
-    got: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(4)]] = stored("")
+    got: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, 3)]], AtMost(4)]] = stored("")
     v: Each[Node, set[Node]] = volatile("")
-    clock: Annotated[int, Int(0, 1)] = environment("")
-    seen: Each[Node, Annotated[int, Int(0, 3)]] = ghost("")
+    clock: Annotated[int, Range(0, 1)] = environment("")
+    seen: Each[Node, Annotated[int, Range(0, 3)]] = ghost("")
 
 
 def first(s: State, p: Node) -> bool:
@@ -67,20 +67,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    AtMost, Each, Fields, Int, MessageType, Node, SeqOf, action, choose, declare, force, on_disk, send, stored,
+    AtMost, Each, Fields, MessageType, Node, Range, SeqOf, action, choose, declare, force, on_disk, send, stored,
     volatile,
 )  # fmt: skip
 
 
 class PING(MessageType):
-    c: Annotated[int, Int(0, 1)]
+    c: Annotated[int, Range(0, 1)]
 
 
 class State(Fields):
-    d: Each[Node, Annotated[int, Int(0, 2)]] = on_disk("")
-    st: Each[Node, Annotated[int, Int(0, 4)]] = stored("")
-    v: Each[Node, Annotated[int, Int(0, 1)]] = volatile("")
-    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 7)]], AtMost(2)]] = on_disk("")
+    d: Each[Node, Annotated[int, Range(0, 2)]] = on_disk("")
+    st: Each[Node, Annotated[int, Range(0, 4)]] = stored("")
+    v: Each[Node, Annotated[int, Range(0, 1)]] = volatile("")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, 7)]], AtMost(2)]] = on_disk("")
 
 
 def on_start(s: State, p: Node) -> None:
@@ -106,20 +106,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, Int, MessageType, Node, OneOf, connect, declare, disconnect, on_disk, send_to_leader,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, connect, declare, disconnect, on_disk, send_to_leader,
     volatile,
 )  # fmt: skip
 
 
 class HI(MessageType):
-    n: Annotated[int, Int(0, 3)]
+    n: Annotated[int, Range(0, 3)]
 
 
 class State(Fields):
     role: Each[Node, Annotated[int, OneOf("ELECTION", "FOLLOWING", "LEADING")]] = volatile("")
     leader: Each[Node, Node] = volatile("")
-    vote: Each[Node, Annotated[int, Int(0, 1)]] = on_disk("")
-    n: Each[Node, Annotated[int, Int(0, 3)]] = volatile("")
+    vote: Each[Node, Annotated[int, Range(0, 1)]] = on_disk("")
+    n: Each[Node, Annotated[int, Range(0, 3)]] = volatile("")
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -219,11 +219,11 @@ def test_the_example_of_a_disk(tmp_path: Path) -> None:
 SPENDING = """
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, on_disk
+from zabcheck.language import Each, Fields, Range, Node, action, declare, on_disk
 
 
 class State(Fields):
-    d: Each[Node, Annotated[int, Int(0, 1)]] = on_disk("")
+    d: Each[Node, Annotated[int, Range(0, 1)]] = on_disk("")
 
 
 def unwritten(s: State, p: Node) -> bool:
@@ -407,7 +407,7 @@ def test_each_content_between_two_processes_is_received(tmp_path: Path) -> None:
 OWN_DOWN = """
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, OneOf, declare, stored
+from zabcheck.language import Each, Fields, Range, Node, OneOf, declare, stored
 UP, DOWN = range(2)
 
 

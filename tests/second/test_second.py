@@ -152,9 +152,9 @@ def test_a_process_that_is_down_abcasts_in_no_run(tmp_path: Path, reference: Ref
 SPENDS = """
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, on_disk, volatile
+from zabcheck.language import Each, Fields, Range, Node, action, declare, on_disk, volatile
 
-D = Annotated[int, Int(0, 2)]
+D = Annotated[int, Range(0, 2)]
 
 
 class State(Fields):

@@ -20,13 +20,13 @@ from typing import Annotated
 
 from zabcheck.language import *
 
-D = Annotated[int, Int(0, 3)]
+D = Annotated[int, Range(0, 3)]
 
 
 class State(Fields):
     d: Each[Node, D] = on_disk("written")
-    e: Each[Node, Annotated[int, Int(0, 9)]] = stored("forced as it is written")
-    small: Each[Node, Annotated[int, Int(0, 1)]] = volatile("what overflows")
+    e: Each[Node, Annotated[int, Range(0, 9)]] = stored("forced as it is written")
+    small: Each[Node, Annotated[int, Range(0, 1)]] = volatile("what overflows")
     shown: Each[Node, D] = ghost("what was shown")
 
 
@@ -127,8 +127,8 @@ from zabcheck.language import *
 class State(Fields):
     role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = stored("what it does")
     leader: Each[Node, Node] = stored("whom it follows")
-    vote: Each[Node, Annotated[int, Int(0, 3)]] = on_disk("written")
-    small: Each[Node, Annotated[int, Int(0, 1)]] = volatile("what overflows")
+    vote: Each[Node, Annotated[int, Range(0, 3)]] = on_disk("written")
+    small: Each[Node, Annotated[int, Range(0, 1)]] = volatile("what overflows")
 
 
 def on_elected(s: State, l: Node) -> None:

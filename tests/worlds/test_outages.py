@@ -21,7 +21,7 @@ from zabspec.model import ConfigError, Configuration, Model
 MENDED = "promise,later-epoch,none-ahead,current-epoch"
 ONE = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
 NAMES = """(
-    AtMost, Each, Fields, Int, Node, Range, SeqOf, State, Variant, action, broken, declare, force, ghost, observation,
+    AtMost, Each, Fields, Node, Range, SeqOf, State, Variant, action, broken, declare, force, ghost, observation,
     on_disk, safety,
 )"""
 BUDGETS = ("timeouts", "crashes", "losses", "power_losses", "outages", "partitions")

@@ -48,7 +48,7 @@ from zabcheck.language import *
 
 
 class State(Fields):
-    tries: Each[Node, Annotated[int, Int(0, 3)]] = on_disk("how often it tried")
+    tries: Each[Node, Annotated[int, Range(0, 3)]] = on_disk("how often it tried")
 
 
 def few(s: State, p: Node) -> bool:
@@ -103,20 +103,20 @@ from typing import Annotated
 
 from zabcheck.language import *
 
-Heard = Annotated[int, Int(0, 3)]
+Heard = Annotated[int, Range(0, 3)]
 
 
 class COPY(MessageType):
-    value: Annotated[int, Int(0, 3)]
+    value: Annotated[int, Range(0, 3)]
 
 
 class State(Fields):
-    log: Each[Node, Annotated[SeqOf[Annotated[int, Int(0, 3)]], AtMost(3)]] = on_disk("the records")
+    log: Each[Node, Annotated[SeqOf[Annotated[int, Range(0, 3)]], AtMost(3)]] = on_disk("the records")
     seen: Each[Node, Each[Annotated[int, Range(0, 1)], set[Node]]] = on_disk("whose records")
     last: Each[Node, Node] = on_disk("whose was the last")
     heard: Each[Node, Heard] = volatile("copies since it started")
     mark: Each[Node, Heard] = stored("forced as it is written")
-    shown: Each[Node, Annotated[int, Int(0, 15)]] = ghost("how often it was shown")
+    shown: Each[Node, Annotated[int, Range(0, 15)]] = ghost("how often it was shown")
 
 
 @action(budget="puts")

@@ -467,7 +467,7 @@ def check_arguments(name: str, at: tuple[str, ...], what: str, kind: Kind) -> No
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
     if not isinstance(given, Kind):
-        raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Int(0, 3), OneOf(...), ...")
+        raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Range(0, 3), OneOf(...), ...")
     for kind in parts_of(given):  # which looks into a kind after it was checked here
         check_arguments(name, at, what, kind)
         if isinstance(kind, Int) and kind.hi < kind.lo:

@@ -202,16 +202,21 @@ def Range(lo: int, hi: int | Callable[[Size], int], widen: str = "") -> Callable
     return lambda size: Int(lo, hi(size) if callable(hi) else hi, widen)
 
 
-def Maybe(kind: Int) -> OptionalInt:
-    """Declare the kind of an optional number: a number from 0 on, or `NOTHING`, the initial value.
+def Maybe(of: Int | Callable[[Size], Int]) -> Callable[[Size], OptionalInt]:
+    """Declare an optional number, `Maybe(Range(0, 3))`: a number from 0 on, or `NOTHING`, the initial value.
 
     Raises:
-        ProtocolError: a value of that kind cannot be optional.
+        ProtocolError: a value of that kind cannot be optional (when the size is known).
     """
+    return lambda size: optional(of(size) if callable(of) else of)
+
+
+def optional(kind: Int) -> OptionalInt:
+    """Return the kind of optional numbers."""
     if type(kind) is not Int or kind.lo != 0 or kind.members:
         more = ": a process is already optional, by NOBODY" if isinstance(kind, NodeId) else ""
         given = type(kind).__name__ + (f"({kind.lo}, {kind.hi})" if type(kind) is Int else "")
-        raise ProtocolError(f"Maybe takes numbers from 0 on, as Int(0, 3) or OneOf(...), not {given}{more}")
+        raise ProtocolError(f"Maybe takes numbers from 0 on, as Range(0, 3) or OneOf(...), not {given}{more}")
     return OptionalInt(NOTHING, kind.hi, kind.widen, ("NOTHING", *kind.names) if kind.names else ())
 
 

@@ -73,7 +73,7 @@ from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.front.expressions import KERNEL
 from zabspec.language.layout.bytecode import global_names, names_in
-from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Seq
+from zabspec.language.layout.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
@@ -371,7 +371,6 @@ class ProtocolSource:
         check_kept(self.name, self.module, self.meanings)
         for f in fields:
             self._check_names(f)
-            self._check_members(("field", f.name), f.kind)
             self._check_reading(f)
             if f.disk and isinstance(f.kind, Seq) and f.kind.bag:
                 said = f"{f.name} is a bag on a disk, where each write replaces the previous value: keep a sequence"
@@ -386,9 +385,6 @@ class ProtocolSource:
                 if name not in numbers:
                     said = f"@observation: there is no field {name} of numbers"
                     raise misdeclared(self.name, ("function", shown.function.__name__), said)
-        for message in messages:
-            for name, kind in message.fields.items():
-                self._check_members(("part", message.name, name), kind)
         for name in self.declared.ignored:
             if name not in {m.name for m in messages}:
                 said = f"{name!r} is declared ignored, but there is no such message"
@@ -428,15 +424,6 @@ class ProtocolSource:
         for name in timers.keys() - {a.timer for a in self.actions}:
             said = f'nothing is marked @fires("{name}"), so timer {name} never fires'
             raise misdeclared(self.name, ("field", name), said)
-
-    def _check_members(self, what: tuple[str, ...], kind: Kind) -> None:
-        """Check that every bit of a number that is read as a set has a name, and that no two have the same."""
-        held = kind.element if isinstance(kind, Seq) else kind
-        if not isinstance(held, Int) or not held.members:
-            return
-        if held.lo < 0 or held.hi >= 1 << len(held.members) or len(set(held.members)) < len(held.members):
-            said = f"members= of {what[-1]} name {len(held.members)} bits of {held.lo}..{held.hi}: "
-            raise misdeclared(self.name, what, f"{said}give each a distinct name")
 
     def _check_names(self, f: Field) -> None:
         kinds = [f.kind, f.kind.element] if isinstance(f.kind, Seq) else [f.kind]

@@ -178,9 +178,14 @@ class Size:
 NOTHING = -1  # an optional number that has no value (K10)
 
 
-def Maybe(kind: Int) -> Int:
-    """Return the kind of optional numbers (K10)."""
-    return Int(NOTHING, kind.hi, kind.widen)
+def Maybe(of: Any) -> Callable[[Size], Int]:
+    """Return the function from a size to the kind of optional numbers (K10)."""
+
+    def made(size: Size) -> Int:
+        kind = of(size) if callable(of) else of
+        return Int(NOTHING, kind.hi, kind.widen)
+
+    return made
 
 
 Epoch = Annotated[int, lambda size: size.epoch]

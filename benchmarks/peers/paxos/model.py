@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOTHING, Each, Fields, Int, Maybe, Node, Range, SetOf, action, any_of, declare, environment, environment_step,
+    NOTHING, Each, Fields, Maybe, Node, Range, SetOf, action, any_of, declare, environment, environment_step,
     is_quorum, safety, stored,
 )  # fmt: skip
 
@@ -31,11 +31,13 @@ Ballots = Annotated[set[int], SetOf(4)]
 
 class State(Fields):
     asked: Ballots = environment("the ballots that ask for promises")
-    value: Each[Ballot, Annotated[int, Maybe(Int(0, 1))]] = environment("what is proposed in a ballot")
+    value: Each[Ballot, Annotated[int, Maybe(Range(0, 1))]] = environment("what is proposed in a ballot")
     promised: Each[Node, Ballot] = stored("the highest ballot that it has promised")
     voted: Each[Node, Ballot] = stored("the ballot of its last vote")
     votes: Each[Node, Ballots] = stored("the ballots in which it has voted")
-    told: Each[Node, Each[Ballot, Annotated[int, Maybe(Int(0, 3))]]] = stored("its last vote when it promised a ballot")
+    told: Each[Node, Each[Ballot, Annotated[int, Maybe(Range(0, 3))]]] = stored(
+        "its last vote when it promised a ballot"
+    )
 
 
 @environment_step

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Fields, Int, Node, action, declare, safety, shared
+from zabcheck.language import Fields, Node, Range, action, declare, safety, shared
 
 
 class State(Fields):
-    small: Annotated[int, Int(0, 3)] = shared("gallons in the small jug")
-    big: Annotated[int, Int(0, 5)] = shared("gallons in the big jug")
+    small: Annotated[int, Range(0, 3)] = shared("gallons in the small jug")
+    big: Annotated[int, Range(0, 5)] = shared("gallons in the big jug")
 
 
 @action

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, Node, action, any_of, declare, initial, processes, progress, safety, shared,
+    Each, Fields, Node, Range, action, any_of, declare, initial, processes, progress, safety, shared,
 )  # fmt: skip
 
 VALUES = 6
 
 
 class State(Fields):
-    counter: Each[Node, Annotated[int, Int(0, VALUES - 1)]] = shared("what its successor compares with its own")
+    counter: Each[Node, Annotated[int, Range(0, VALUES - 1)]] = shared("what its successor compares with its own")
 
 
 @initial

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, MessageType, Node, OneOf, Range, Start, Variant, action, broken, connect, declare, disconnect,
+    Each, Fields, MessageType, Node, OneOf, Range, Start, Variant, action, broken, connect, declare, disconnect,
     force, forget, ghost, observation, on_disk, receives, safety, send_to_follower, send_to_leader, stored, volatile,
 )  # fmt: skip
 
@@ -29,7 +29,7 @@ class State(Fields):
     role: Each[Node, Annotated[int, OneOf("LOOKING", "FOLLOWING", "LEADING")]] = volatile("where it stands")
     leader: Each[Node, Node] = volatile("whom it follows")
     length: Each[Node, Entries] = on_disk("how many entries it has")
-    terms: Each[Node, Annotated[int, Int(0, 15)]] = stored("how often it led, or followed")
+    terms: Each[Node, Annotated[int, Range(0, 15)]] = stored("how often it led, or followed")
     copied: Each[Node, Each[Node, Entries]] = volatile("as a leader: how many its follower has acknowledged")
     promised: Each[Node, Entries] = ghost("how many a process has acknowledged")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOTHING, Each, Fields, Int, Maybe, MessageType, Node, RecordType, Variant, action, broken, declare, only, processes,
-    receives, safety, send, stored, volatile,
+    NOTHING, Each, Fields, Maybe, MessageType, Node, Range, RecordType, Variant, action, broken, declare, only,
+    processes, receives, safety, send, stored, volatile,
 )  # fmt: skip
 
 Client = NewType("Client", Node)
 Server = NewType("Server", Node)
 
-Sent = Annotated[int, Maybe(Int(0, 1))]
+Sent = Annotated[int, Maybe(Range(0, 1))]
 
 
 class ASK(MessageType):
-    number: Annotated[int, Int(0, 1)]
+    number: Annotated[int, Range(0, 1)]
 
 
 class Last(RecordType):
@@ -28,7 +28,7 @@ class Last(RecordType):
 class State(Fields):
     sent: Each[Client, Sent] = volatile("the number of its last request")
     served: Each[Server, Each[Client, Sent]] = stored("of each client, the number of what it served last")
-    times: Each[Server, Each[Client, Annotated[int, Int(0, 4)]]] = stored("how often it has served each client")
+    times: Each[Server, Each[Client, Annotated[int, Range(0, 4)]]] = stored("how often it has served each client")
     last: Each[Server, Last] = stored("what it served last, and whom it knew then")
 
 

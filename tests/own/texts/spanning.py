@@ -7,8 +7,8 @@ from typing import Annotated
 from zabcheck.language import (
     Each,
     Fields,
-    Int,
     Node,
+    Range,
     action,
     any_of,
     broken,
@@ -25,7 +25,7 @@ EDGES = (1, 2, 12, 13, 23, 24, 34)  # that of p and q, p < q, is 10 p + q
 
 class State(Fields):
     mother: Each[Node, Node] = shared("over which neighbour")
-    distance: Each[Node, Annotated[int, Int(0, FAR)]] = shared("how far from the root")
+    distance: Each[Node, Annotated[int, Range(0, FAR)]] = shared("how far from the root")
 
 
 @initial

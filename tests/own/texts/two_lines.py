@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Int, MessageType, Node, Variant, action, choose, declare, ghost, observation, on_disk, receives,
+    Each, Fields, MessageType, Node, Range, Variant, action, choose, declare, ghost, observation, on_disk, receives,
     safety, send, volatile,
 )  # fmt: skip
 
@@ -25,8 +25,8 @@ class ANSWER(MessageType): ...
 
 class State(Fields):
     begun: Each[Node, bool] = volatile("it has sent")
-    answered: Each[Node, Annotated[int, Int(0, 3)]] = volatile("how often it was answered")
-    seen: Each[Node, Annotated[int, Int(0, 2)]] = ghost("whether a SECOND was received")
+    answered: Each[Node, Annotated[int, Range(0, 3)]] = volatile("how often it was answered")
+    seen: Each[Node, Annotated[int, Range(0, 2)]] = ghost("whether a SECOND was received")
     stored: Each[Node, bool] = on_disk("it has received a SECOND")
 
 

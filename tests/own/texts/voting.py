@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, NOTHING, Each, Fields, Int, Maybe, Node, Range, action, any_of, broken, declare, is_quorum, processes,
+    NOBODY, NOTHING, Each, Fields, Maybe, Node, Range, action, any_of, broken, declare, is_quorum, processes,
     safety, shared,
 )  # fmt: skip
 
@@ -17,7 +17,7 @@ Value = NewType("Value", Node)
 
 class State(Fields):
     votes: Each[Acceptor, Each[Ballot, Value]] = shared("its vote in each ballot")
-    most: Each[Acceptor, Annotated[int, Maybe(Int(0, 1))]] = shared("the highest ballot that it has entered")
+    most: Each[Acceptor, Annotated[int, Maybe(Range(0, 1))]] = shared("the highest ballot that it has entered")
 
 
 def is_silent(s: State, q: Acceptor, low: int, high: int) -> bool:

@@ -7,9 +7,9 @@ from typing import Annotated
 from zabcheck.language import (
     Each,
     Fields,
-    Int,
     MessageType,
     Node,
+    Range,
     action,
     choose,
     declare,
@@ -24,16 +24,16 @@ from zabcheck.language import (
 
 
 class TICK(MessageType):
-    n: Annotated[int, Int(0, 1)]
+    n: Annotated[int, Range(0, 1)]
 
 
 class STOP(MessageType): ...
 
 
 class State(Fields):
-    turn: Annotated[int, Int(0, 1)] = environment("a clock")
+    turn: Annotated[int, Range(0, 1)] = environment("a clock")
     late: bool = environment("whether it has struck")
-    level: Each[Node, Annotated[int, Int(0, 2)]] = volatile("a number of each process")
+    level: Each[Node, Annotated[int, Range(0, 2)]] = volatile("a number of each process")
 
 
 def may_rise(s: State, p: Node) -> bool:

@@ -231,11 +231,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, invariant, volatile
+from zabcheck.language import Each, Fields, Range, Node, action, declare, invariant, volatile
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 2)]] = volatile("0: down, 2: on top")
+    level: Each[Node, Annotated[int, Range(0, 2)]] = volatile("0: down, 2: on top")
 
 
 def is_up(s: State, p: Node) -> bool:

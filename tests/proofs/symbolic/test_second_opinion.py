@@ -35,11 +35,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Fields, Int, Node, action, declare, safety, shared
+from zabcheck.language import Fields, Range, Node, action, declare, safety, shared
 
 
 class State(Fields):
-    count: Annotated[int, Int(0, 40)] = shared("how often it was counted")
+    count: Annotated[int, Range(0, 40)] = shared("how often it was counted")
     spoilt: bool = shared("whether it was, at the end")
 
 

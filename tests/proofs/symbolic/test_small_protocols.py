@@ -90,7 +90,7 @@ def another(s: State) -> bool:
 @pytest.mark.slow(seconds=1)
 def test_a_range_named_after_epochs_is_named_where_a_protocol_has_none(tmp_path: Path) -> None:
     path = tmp_path / "small.py"
-    path.write_text(SMALL["beyond a range"].text.replace("Int(0, 4)", 'Int(0, 2, "--max-epoch")'), encoding="utf-8")
+    path.write_text(SMALL["beyond a range"].text.replace("Range(0, 4)", 'Range(0, 2, "--max-epoch")'), encoding="utf-8")
     assert asked(str(path)).within == ("--max-epoch",)
 
 

@@ -9,9 +9,9 @@ from zabcheck.language import (
     AtMost,
     Each,
     Fields,
-    Int,
     MessageType,
     Node,
+    Range,
     SeqOf,
     action,
     declare,
@@ -24,8 +24,8 @@ from zabcheck.language import (
 
 
 class ASK(MessageType):
-    IN: Annotated[int, Int(0, 4)]
-    OTHER: Annotated[int, Int(0, 1)]
+    IN: Annotated[int, Range(0, 4)]
+    OTHER: Annotated[int, Range(0, 1)]
 
 
 class NEW(MessageType):
@@ -33,7 +33,7 @@ class NEW(MessageType):
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 4)]] = stored("how far it is")
+    level: Each[Node, Annotated[int, Range(0, 4)]] = stored("how far it is")
     heard: Each[Node, set[Node]] = volatile("whom it heard")
     asked: Each[Node, set[Node]] = volatile("who asked it")
     chief: Each[Node, Node] = volatile("whom it follows")

@@ -9,9 +9,9 @@ from zabcheck.language import (
     AtMost,
     Each,
     Fields,
-    Int,
     Node,
     OneOf,
+    Range,
     RecordType,
     SeqOf,
     choose,
@@ -26,21 +26,21 @@ LOW = -3
 TURN, SET = 0, 2  # of an enumeration
 choice = 2  # a constant that is called like a name of the module's
 
-Items = Annotated[SeqOf[Annotated[int, Int(0, 9)]], AtMost(4)]
+Items = Annotated[SeqOf[Annotated[int, Range(0, 9)]], AtMost(4)]
 Mode = Annotated[int, OneOf("turn", "Next", "S", "Idle", "plain")]
 
 
 class Entry(RecordType, ordered=True):
-    term: Annotated[int, Int(0, 3)]
-    value: Annotated[int, Int(-2, 3)]
+    term: Annotated[int, Range(0, 3)]
+    value: Annotated[int, Range(-2, 3)]
 
 
 class State(Fields):
-    turn: Annotated[int, Int(0, CASES)] = environment("which step was taken")
+    turn: Annotated[int, Range(0, CASES)] = environment("which step was taken")
     mode: Mode = environment("an enumeration with names of the module's")
-    level: Each[Node, Annotated[int, Int(0, 9)]] = environment("a number of each process")
+    level: Each[Node, Annotated[int, Range(0, 9)]] = environment("a number of each process")
     chief: Node = environment("a process")
-    out: Annotated[int, Int(-99, 99)] = environment("what a step comes to")
+    out: Annotated[int, Range(-99, 99)] = environment("what a step comes to")
     items: Items = environment("a sequence")
     book: Annotated[SeqOf[Entry], AtMost(4)] = environment("records")
     some: set[Node] = environment("a set")

@@ -167,11 +167,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, stored
+from zabcheck.language import Each, Fields, Range, Node, action, declare, stored
 
 
 class State(Fields):
-    kept: Each[Node, Annotated[int, Int(0, 1)]] = stored("what it keeps")
+    kept: Each[Node, Annotated[int, Range(0, 1)]] = stored("what it keeps")
 
 
 @action(budget="turns")
@@ -190,7 +190,7 @@ def test_a_place_inside_a_value_is_in_no_field() -> None:
 
 def test_a_value_is_not_changed_through_a_name(tmp_path: Path) -> None:
     """A name of a sequence is a copy in TLA+."""
-    text = NOTHING_VOLATILE.replace("Annotated[int, Int(0, 1)]", "Annotated[SeqOf[bool], AtMost(2)]")
+    text = NOTHING_VOLATILE.replace("Annotated[int, Range(0, 1)]", "Annotated[SeqOf[bool], AtMost(2)]")
     text = text.replace("import Each,", "import AtMost, Each, SeqOf,")
     text = text.replace("    s.kept[p] = 1", "    shown = s.kept[p]\n    shown[0] = True")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
@@ -208,7 +208,7 @@ def test_what_comes_behind_an_if_is_written_once(tmp_path: Path) -> None:
     else:
         s.kept[p] = 3
 """
-    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 77)").replace(
+    text = NOTHING_VOLATILE.replace("Range(0, 1)", "Range(0, 77)").replace(
         "    s.kept[p] = 1", 2 * divided + "    s.kept[p] = 77"
     )
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
@@ -221,10 +221,10 @@ def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Pat
         'def more(s: State, p: Node, k: int) -> int:\n    """How far it comes."""\n'
         "    return s.kept[p] + s.step[p] * k\n\n\n@action"
     )
-    text = NOTHING_VOLATILE.replace("Int(0, 1)", "Int(0, 9)").replace("@action", helper)
+    text = NOTHING_VOLATILE.replace("Range(0, 1)", "Range(0, 9)").replace("@action", helper)
     text = text.replace(
         '"what it keeps")',
-        '"what it keeps")\n    step: Each[Node, Annotated[int, Int(3, 3)]] = stored("how far")',
+        '"what it keeps")\n    step: Each[Node, Annotated[int, Range(3, 3)]] = stored("how far")',
     )
     text = text.replace("    s.kept[p] = 1", "    k = s.kept[p]\n    s.kept[p] = more(s, p, k) if k < 2 else 0")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
@@ -236,8 +236,8 @@ def test_a_helper_is_an_operator_and_a_field_of_one_value_a_number(tmp_path: Pat
 
 def test_values_of_an_enumeration_have_their_names(tmp_path: Path) -> None:
     """Also where a condition says which of two it is: the module is there to be read."""
-    text = NOTHING_VOLATILE.replace("Int(0, 1)", 'OneOf("NEW", "OLD", "GONE")')
-    text = text.replace("Int,", "OneOf,").replace("class State", "NEW, OLD, GONE = 0, 1, 2\n\n\nclass State")
+    text = NOTHING_VOLATILE.replace("Range(0, 1)", 'OneOf("NEW", "OLD", "GONE")')
+    text = text.replace("Range,", "OneOf,").replace("class State", "NEW, OLD, GONE = 0, 1, 2\n\n\nclass State")
     text = text.replace("s.kept[p] = 1", "s.kept[p] = GONE if s.kept[p] == OLD else OLD")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
@@ -254,7 +254,7 @@ def test_a_process_that_has_nothing_volatile_forgets_nothing(tmp_path: Path) -> 
 
 def test_bags_of_each_process_have_no_order(tmp_path: Path) -> None:
     """TLC asked for the length of all of them at once, and ended with an error."""
-    kept = ("Annotated[int, Int(0, 1)]", "Annotated[SeqOf[bool], AtMost(2, bag=True)]")
+    kept = ("Annotated[int, Range(0, 1)]", "Annotated[SeqOf[bool], AtMost(2, bag=True)]")
     text = NOTHING_VOLATILE.replace(*kept).replace("s.kept[p] = 1", "s.kept[p].append(True)")
     text = text.replace("import Each,", "import AtMost, Each, SeqOf,")
     (tmp_path / "kept.py").write_text(text, encoding="utf-8")

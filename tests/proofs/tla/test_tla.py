@@ -244,11 +244,11 @@ CIRCLE = (
     """
 from typing import Annotated
 
-from zabcheck.language import Each, Fields, Int, Node, action, declare, safety, stored
+from zabcheck.language import Each, Fields, Range, Node, action, declare, safety, stored
 
 
 class State(Fields):
-    level: Each[Node, Annotated[int, Int(0, 2)]] = stored("a level")
+    level: Each[Node, Annotated[int, Range(0, 2)]] = stored("a level")
 
 
 def may_begin(s: State, p: Node) -> bool:

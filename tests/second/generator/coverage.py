@@ -42,7 +42,7 @@ CALLS = [
 ]
 MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
 FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment", "shared"]
-KINDS = ["Int", "OneOf", "SetOf", "AtMost"]
+KINDS = ["Range", "OneOf", "SetOf", "AtMost"]
 HOOKS = [
     "on_start",
     "on_crash",
@@ -118,7 +118,7 @@ OF_MAPS = {
     "map of maps": r"Each\[.*, Each\[.*, Each\[",
     "map of optional numbers": r"Each\[.*, Each\[.*, Annotated\[int, Maybe\(",
     "multiset": r"often: Each|tally: Each",
-    "optional number": r"Maybe\(Int",
+    "optional number": r"Maybe\(Range",
     "optional name": r"Maybe\(OneOf",
     "volatile map": r"Each\[\w+, Each\[.* = volatile\(",
     "stored map": r"Each\[\w+, Each\[.* = stored\(",

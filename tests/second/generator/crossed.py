@@ -99,7 +99,7 @@ class Crossed:
         """The fields, the record, the messages and a budget."""
         random, words = self.random, self.words
         keyed, ringed = ("Client", "Server") if self.roles else ("Node", "Node")
-        optional = "Annotated[int, Maybe(Int(0, 1))]"
+        optional = "Annotated[int, Maybe(Range(0, 1))]"
         of, of_key = ("server", "client") if self.roles else ("", "")
         record = [
             ("who", keyed),
@@ -113,7 +113,7 @@ class Crossed:
         fields += [("groups", f"Each[{key(2)}, set[{keyed}]]", of)] if self.has["groups"] else []
         fields += [("ring", f"Each[{ringed}, {optional}]", of)] if self.has["ring"] else []
         fields += [("pile", "Annotated[SeqOf[Item], AtMost(2, bag=True)]", of)] if self.has["bag"] else []
-        fields += [("tally", f"Each[{key(2)}, Annotated[int, Int(0, 2)]]", of)] if self.has["tally"] else []
+        fields += [("tally", f"Each[{key(2)}, Annotated[int, Range(0, 2)]]", of)] if self.has["tally"] else []
         fields += [("hears", f"Each[{ringed}, {optional}]", of_key)] if self.has["hears"] else []
         for name, kind, whose in fields:
             how = random.choice(self.how)  # a bag is on no disk
@@ -128,7 +128,7 @@ class Crossed:
             kind = f"Each[Client, set[{ringed}]]"
             words.cells.append(Mapped("holders", Number(0, 2), random.choice(self.how), said=kind, of="keeper"))
             words.mails.append(Mail("KEEP", {"item": Said("Item")}))
-        numbers, flags = "Annotated[int, Int(0, 2)]", "Annotated[int, Int(0, 1)]"
+        numbers, flags = "Annotated[int, Range(0, 2)]", "Annotated[int, Range(0, 1)]"
         if self.has["shown"]:
             words.cells.append(Mapped("shown_items", Number(0, 2), "ghost", said=f"Each[{keyed}, {numbers}]"))
         if self.has["board"]:

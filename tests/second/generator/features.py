@@ -213,7 +213,7 @@ class Features:
         self.words.cells += [
             Mapped("alarm", FLAG, "timer", said="", of=of),
             Mapped(
-                "rang", Number(0, 2), random.choice(("stored", "volatile")), said="Annotated[int, Int(0, 2)]", of=of
+                "rang", Number(0, 2), random.choice(("stored", "volatile")), said="Annotated[int, Range(0, 2)]", of=of
             ),
         ]
         test = random.choice(("s.rang[p] < 2", "not s.alarm[p] and s.rang[p] < 2", "s.rang[p] == 0"))
@@ -250,7 +250,7 @@ class Features:
         kind, of = ("Server", "server") if self.builder.roles else ("Node", "")
         parts, most = self.builder.parts, random.choice((1, 2))
         kept = random.choice(("", ", kept=True"))
-        held, given = random.choice((("bool", "True"), ("Annotated[int, Int(0, 2)]", "2"), ("Node", "p")))
+        held, given = random.choice((("bool", "True"), ("Annotated[int, Range(0, 2)]", "2"), ("Node", "p")))
         whose = of if random.random() < 0.7 else ""
         self.words.cells += [
             Mapped("wait", FLAG, "clock", said="int", of=whose, more=f", {most}{kept}"),

@@ -20,7 +20,7 @@ class Number:
     def declared(self) -> str:
         if self.names:
             return f"Annotated[int, OneOf({', '.join(repr(n) for n in self.names)})]"
-        return f"Annotated[int, Int({self.low}, {self.high}{f', {self.widen!r}' if self.widen else ''})]"
+        return f"Annotated[int, Range({self.low}, {self.high}{f', {self.widen!r}' if self.widen else ''})]"
 
     annotated = "int"
 

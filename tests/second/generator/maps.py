@@ -100,7 +100,9 @@ class Maps:
         random, words = self.random, self.builder.words
         whose = self.key
         of = "server" if self.roles else ""
-        level = random.choice((f"Maybe(Int(0, {self.most}))", f"Int(0, {self.most})", "Maybe(OneOf('DIM', 'BRIGHT'))"))
+        level = random.choice(
+            (f"Maybe(Range(0, {self.most}))", f"Range(0, {self.most})", "Maybe(OneOf('DIM', 'BRIGHT'))")
+        )
         self.optional = level.startswith("Maybe")
         if "OneOf" in level:
             self.most = 1
@@ -115,12 +117,14 @@ class Maps:
         words.records.append(Entry("Note", class_of("Note", record)))  # type: ignore[arg-type]
         how = ["stored", "volatile", *(["on_disk"] if words.disks else [])]
         note = "Note" if self.note == "s.note[p]" else f"Each[{key(2)}, Note]"
-        optional = "Annotated[int, Maybe(Int(0, 2))]"
+        optional = "Annotated[int, Maybe(Range(0, 2))]"
         self.deep = random.random() < 0.2
         latest = f"Each[{whose}, Each[{key(2)}, {optional}]]" if self.deep else f"Each[{whose}, {optional}]"
         words.cells += [
             Mapped("latest", Number(0, 2), random.choice(how), said=latest, of=of),
-            Mapped("often", Number(0, 2), random.choice(how), said=f"Each[{whose}, Annotated[int, Int(0, 2)]]", of=of),
+            Mapped(
+                "often", Number(0, 2), random.choice(how), said=f"Each[{whose}, Annotated[int, Range(0, 2)]]", of=of
+            ),
             Mapped("note", Number(0, 2), random.choice(how), said=note, of=of),
         ]
         if self.rows:

@@ -71,7 +71,6 @@ NAMES = [
     "RecordType",
     "SeqOf",
     "Txn",
-    "Int",
     "Maybe",
     "Members",
     "MessageType",
