@@ -23,6 +23,7 @@ ALIKE = {
     "viewstamped": (2, {"suspicions": 1, "crashes": 0}),
     "chain_with_master": (2, {"removals": 1}),
     "primary_backup": (2, {"removals": 1}),
+    "configurations": (2, {"installs": 2}),
 }
 # by example and variant: processes, budgets, the violated property, and after how many steps
 BREAKS = {
