@@ -101,7 +101,7 @@ class Graphed(Answered):
         for a in self.answers.values():
             out.append(fitted(f"{a.name}. Of every run that violates it {self.scope}:"))
             out.append(Table([*self.rows(a)]))
-        notes = ["The graph gives no verdict: run `zabcheck` without a command."]
+        notes = ["The graph gives no verdict; zabcheck without a command does."]
         if self.graph.graph["symmetry"]:
             notes.append("A node is an orbit: one state represents all its renamings.")
         if left := self.graph.graph["not_judged"]:

@@ -99,7 +99,7 @@ def test_a_run_does_not_put_to_the_test_what_cannot_fail(tmp_path: Path, monkeyp
     judged = json.loads(run("judge", "run.parquet", "--json").stdout)
     assert judged["exit_code"] == 3
     swept = run("sweep", "swept", "--protocol", "tpc.py", "--seeds", "1:3", "--rounds", 40)
-    assert "Never checked non-vacuously: vain" in " ".join(swept.stdout.split())
+    assert "Premise reached in no run: vain" in " ".join(swept.stdout.split())
     assert run("--protocol", "tpc.py", "--nodes", 2, "--mutate", 1, "--seed", 1).exit_code == 3
     assert run("bmc", "--protocol", "tpc.py", "--nodes", 2, "--channel", 2, "--depth", 2).exit_code == 3
     assert run("--protocol", "tpc.py", "--nodes", 2, "--witness", "vain", "--trace", "run.trace.json").exit_code == 0

@@ -8,9 +8,10 @@ from functools import lru_cache
 from typing import Any
 
 from traces.explain.names import NONE, history_text, message_text, observation_text, process_name, txn_text
-from traces.record.trace import JsonState, Step, Trace
+from traces.record.trace import JsonState, Observation, Step, Trace
 from traces.record.values import state_json
 from zabspec.history import history_fields
+from zabspec.language.layout.bytecode import names_in
 from zabspec.language.layout.kinds import Int, Kind, Record, Seq
 from zabspec.language.layout.notation import naming_processes, value_text
 from zabspec.language.layout.schema import NODE, Field, Role
@@ -115,14 +116,22 @@ def _delivered(step: Step) -> Iterator[Change]:
 
 
 def _observed(model: Model, step: Step) -> Iterator[Change]:
-    """Yield the observations that the protocol published in a step.
+    """Yield the observations that the protocol published in a step, but for those that a field's own words tell.
 
     Each is about the observed fields of the protocol, so that a property's sentence can be matched with it.
     """
     ghosts = tuple(f.name for f in model.parts.fields if f.observed)
     for x in step.observed:
+        if in_words(model, x):
+            continue
         whose = frozenset() if x.process is None else frozenset({x.process})
         yield Change(observation_text(model, x), ghosts, whose)
+
+
+def in_words(model: Model, x: Observation) -> tuple[str, ...]:
+    """Return the observed fields that an observation writes and whose changes are read in the protocol's own words."""
+    written = names_in(model.protocol.text.observations[x.name].function.__code__)
+    return tuple(f.name for f in model.parts.fields if f.observed and f.reading and f.name in written)
 
 
 def _changed_fields(model: Model, before: JsonState, step: Step) -> Iterator[Change]:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
+from traces.explain.effects import changed
 from traces.explain.names import message_text, process_name
 from traces.explain.why import reason
 from traces.pages.markup import Attributes, tag, text
@@ -120,6 +121,7 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
                 "named": row.named,
                 "events": row.events,
                 "changes": row.changes,
+                "tabled": [c.text for c in changed(trace, row.number) if c.place and len(c.processes) == 1],
                 "words": words_of(trace.model, step),
                 "message": message_text(step.message, trace.model) if step.message is not None else "",
             }

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from traces.explain.effects import changed, changes
+from traces.explain.effects import changed, changes, in_words
 from traces.explain.flights import Flight, flights
 from traces.explain.names import headline, message_text, observation_text, process_name, txn_text
 from traces.explain.text import configuration_text, parted, put_to_the_test
@@ -382,8 +382,10 @@ def marks(trace: Trace, step: Step, events: tuple[str, ...] | list[str]) -> Iter
     for x in step.observed:
         whose = x.process if x.process is not None else step.process
         if whose is not None:
-            text = observation_text(trace.model, x)
-            yield Mark("show", whose, text, any(text in e for e in events))
+            told = in_words(trace.model, x)
+            texts = [c.text for c in changed(trace, step.number) if set(c.fields) & set(told)]
+            for text in texts if told else [observation_text(trace.model, x)]:
+                yield Mark("show", whose, text, any(text in e for e in events))
     for c in changed(trace, step.number):
         if c.fields == ("revised",) or c.fields == ("diverged",):
             for p in c.processes:

@@ -81,6 +81,9 @@ class QuorumsChecked(Answered):
             lines.append(f"observers, which do not vote: {named(e.observers)}")
         if s:
             lines.append(survived(s))
+        elif self.has_quorum:
+            why = f"{e.oracle} decides" if e.doubtful else "a server of negative weight that comes up can undo a quorum"
+            lines.append(f"which crashes it survives is not said: {why}")
         decided = sum(x.answer.value != "undecided" for x in self.lemmas)
         lines.append(f"{decided} of {len(self.lemmas)} lemmas, for any numbers, are decided; --json lists them")
         return ["\n".join(lines)]

@@ -30,8 +30,10 @@ def page_of_parts(result: Result) -> str:
     for part in result.parts():
         if isinstance(part, Table):
             blocks.append((plain(part.title or part.above), part.head, part.rows, plain(part.below)))
-        elif " ".join((said := unfolded(plain(text_of(part)))).split()) != result.sentence:
-            blocks.append((said, (), (), ""))
+        else:
+            said = unfolded(plain(text_of(part)))
+            said = "" if " ".join(said.split()) == result.sentence else said.removeprefix(plain(result.sentence))
+            blocks.append((said.strip("\n"), (), (), ""))
     template = environment("checker.report").get_template("parts.html.j2")
     return template.render(
         sentence=plain(result.sentence), code=result.exit_code, blocks=blocks, picture=result.picture()

@@ -226,7 +226,7 @@ def verdict(question: Grid, summary: Summary) -> str:
         text += f"none violates any of {len(every.tallies)} properties. Runs are a sample; this is not a proof."
     unreached = [name for name, tally in every.tallies.items() if not tally.holds and not tally.violated]
     if unreached:
-        text += f" Never checked non-vacuously: {', '.join(unreached)}."
+        text += f" Premise reached in no run: {', '.join(unreached)}."
     if every.unfinished:
         text += f" {every.unfinished:,} runs have no verdict."
     return text
@@ -258,7 +258,7 @@ def property_row(name: str, tally: VerdictTotals) -> dict[str, Any]:
         "holds": tally.holds,
         "not_reached": tally.not_reached,
         "rate": rate_text(tally.violated, tally.tested),
-        "interval": f"{100 * low:.3g} to {100 * high:.3g} %",
+        "interval": f"{100 * low:.3g} to {100 * high:.3g} %" if tally.tested else "-",
     }
 
 

@@ -244,7 +244,7 @@ def page_of_logs(drawn: LogPicture, verdict: str) -> str:
     steps = [
         {
             "number": row.number, "headline": row.headline, "named": row.named, "events": row.events,
-            "changes": (*row.events, *row.changes), "words": [], "message": "",
+            "changes": (*row.events, *row.changes), "tabled": (), "words": [], "message": "",
         }
         for row in picture.rows
     ]  # fmt: skip
