@@ -386,3 +386,79 @@ def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
     assert f"a table is not checked against {name}: {said}" in " ".join(refused.output.split())
     refused = CliRunner().invoke(main, ["judge", "t.parquet", "--engine", "spark"])
     assert (refused.exit_code, "is judged in this process" in refused.output) == (2, True)
+
+
+BEGUN = '''
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Node, Range, action, declare, ghost, initial, observation, safety, stored
+
+
+class State(Fields):
+    x: Each[Node, Annotated[int, Range(0, 3)]] = stored("how often it went up")
+    seen: Annotated[int, Range(0, 9)] = ghost("how often that was seen")
+
+
+@observation
+def saw(s: State, p: Node) -> None:
+    s.seen += 1
+
+
+@action(when=lambda s, p: s.x[p] < 3, budget="ups")
+def up(s: State, p: Node) -> None:
+    s.x[p] += 1
+    saw(s, p)
+
+
+def some(s: State) -> bool:
+    """Something was seen."""
+    return s.seen > 0
+
+
+@safety(over="history", witness=some)
+def within(s: State) -> bool:
+    """It was seen so often."""
+    return WITHIN
+
+
+PROTOCOL = declare(__name__, budgets={"ups": 3}, nodes=2)
+'''
+
+
+@pytest.mark.parametrize(
+    ("begins", "within", "ends", "said"),
+    [
+        ("", "s.seen > 0", 1, "at time 0: within is False."),
+        ("", "s.seen < 4", 0, ""),
+        (
+            "    s.seen = 2",
+            "s.seen < 4",
+            2,
+            "a run begins with values in seen, which no row of a table shows",
+        ),
+        ("    s.x[0] = 1", "s.seen < 4", 0, ""),
+        ("    add(s)", "s.seen < 4", 2, "a run begins with values in seen"),
+    ],
+)
+def test_a_run_is_judged_from_its_first_state_on(
+    begins: str, within: str, ends: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    start = f"def add(s: State) -> None:\n    s.seen += 1\n\n\n@initial\ndef begin(s: State) -> None:\n{begins}\n\n\n"
+    text = BEGUN.replace("WITHIN", within).replace("def some", (start if begins else "") + "def some")
+    Path("begun.py").write_text(text if begins else text.replace("initial, ", ""))
+    simulated = CliRunner().invoke(main, ["simulate", "--protocol", "begun.py", "--table", "t.parquet"])
+    assert simulated.exit_code == 0
+    judged = CliRunner().invoke(main, ["judge", "t.parquet"])
+    assert (judged.exit_code, said in " ".join(judged.output.split())) == (ends, True)
+
+
+def test_a_violation_that_stays_is_not_said_to_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("begun.py").write_text(BEGUN.replace("WITHIN", "s.seen < 3").replace("initial, ", ""))
+    checked = CliRunner().invoke(main, ["simulate", "--protocol", "begun.py", "--check"])
+    assert checked.exit_code == 1
+    assert "within is False" in checked.output
+    assert "ended within the tick" not in checked.output

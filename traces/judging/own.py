@@ -25,6 +25,8 @@ from traces.judging.sentence import Violation
 from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, never
 from traces.record.trace import text_of
 from zabspec.authoring.reading import ObservationKind
+from zabspec.language.analysis.bag_order import LazyEffects
+from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import ERRORS, StateView, range_error
 from zabspec.language.python.sentences import sentence_of
 from zabspec.model import ConfigError, Model
@@ -149,6 +151,13 @@ def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:
             raise TableError(f"{file}: {first_line(problem)}") from None
 
 
+def ghosts_begun(model: Model) -> str:
+    """Return the ghosts that `@initial` writes, in words; empty if it writes none."""
+    program = model.program
+    written = {w.at.field for w in LazyEffects(program.typed(["begin_at"]), program.layout)["begin_at"].writes}
+    return ", ".join(f.name for f in program.schema.fields if f.role is Role.GHOST and f.name in written)
+
+
 def is_of_kind(value: object, kind: str, nodes: int) -> bool:
     """Return whether a row's value is one of a kind of field: a truth value is written as 0 or 1, or as one."""
     if kind == "bool":
@@ -195,6 +204,8 @@ class Judging:
         text = model.protocol.text
         self.nodes, self.observations = source.configuration.nodes, text.observations
         self.names, self.layout = bound(model), model.program.layout
+        if unseen := ghosts_begun(model):
+            raise TableError(f"{source.protocol}: a run begins with values in {unseen}, which no row of a table shows")
         self.every = asked
         self.asked = [p for p in asked if p.of == HISTORY]
         self.vain = vacuous(model, self.asked)
@@ -223,6 +234,9 @@ class Judging:
             self.begin_run(row["run"])
             if row["kind"] != "":
                 self.unknown = f"run {self.run} is open: its first row, which has no kind, is missing"
+            else:  # the initial state is judged, too, where its moment ends
+                self.pass_time(f"{place}: run {self.run}", row["time"])
+                self.fresh, self.untimed = True, -1
         elif row["kind"] == "":
             raise TableError(f"{place}: run {self.run} begins twice: a run has one number in all files of a table")
         if row["kind"] == "":  # it begins the run, and is none of its observations
@@ -293,9 +307,8 @@ class Judging:
         self.doubted |= self.pending
         doubted = {n for n, what in self.doubted if n in self.left and (what == BROKEN or n not in self.met)}
         if doubted and not self.unknown:
-            self.tally.notes.append(
-                f"run {self.run} is open: row {self.untimed} has no time, so the ends of moments are unknown"
-            )
+            row = "its first row" if self.untimed < 0 else f"row {self.untimed}"
+            self.tally.notes.append(f"run {self.run} is open: {row} has no time, so the ends of moments are unknown")
         for name in self.left:
             is_open = self.unknown or name in doubted
             put_to_the_test = name in self.met and name not in self.vain

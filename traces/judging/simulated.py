@@ -226,7 +226,9 @@ class Judged(Simulator):
 
     def why(self, k: int) -> str:
         """Return the sentence of property k about the current state; empty if it holds."""
-        return sentence_of(self._in_python[self.properties[k].holds.__name__](self.state))
+        p = self.properties[k]
+        found = self._in_python[p.holds.__name__](self.state)
+        return sentence_of(found) or ("" if found else f"{p.name} is False.")
 
     @cached_property
     def _in_python(self) -> dict[str, Any]:
