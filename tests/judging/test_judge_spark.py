@@ -245,6 +245,35 @@ def test_a_guests_table_is_brought_to_the_columns_of_an_event_table(local_spark:
         assert why in str(refused.value)
 
 
+def test_a_column_that_one_log_lacks_is_judged_in_another(local_spark: LocalSpark) -> None:
+    """Spark keeps what the first of two united frames says about its columns."""
+    said = "run bigint, kind string, process bigint, epoch bigint, counter bigint, identity bigint, pass bigint"
+    rows = [("abcast", 0, 7), ("abdeliver", 0, 7), ("abdeliver", 1, 8)]
+    logs = [[(run, kind, p, 1, 1, one, 0) for kind, p, one in rows] for run in (1, 2)]
+    one, two = (local_spark.get().createDataFrame(log, said) for log in logs)
+    lacks, two = conform(one.drop("identity")), conform(two)
+    found = judge(lacks.unionByName(two), "integrity", order=["kind", "process"]).collect()
+    assert words_of(found) == {1: {"integrity": "holds"}, 2: {"integrity": "violated"}}
+
+
+def test_times_without_a_zone_are_those_of_no_session(local_spark: LocalSpark) -> None:
+    """In Berlin there was no 2:30 in that night."""
+    spark = local_spark.get().newSession()
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    times = ("2026-03-29 02:30:00.000001", "2026-03-29 03:10:00", "1969-12-31 23:59:59")
+    at = ", ".join(f"timestamp_ntz'{time}'" for time in times)
+    log = spark.sql(f"SELECT 1 AS run, 'crash' AS kind, explode(array({at})) AS time")
+    assert [r.time for r in conform(log).collect()] == [1774751400000001, 1774753800000000, -1000000]
+
+
+@pytest.mark.parametrize("name", ["r?.parquet", "[r]1.parquet", "{r1,x}.parquet", "r*.parquet", "r\\\\1.parquet"])
+def test_the_name_of_a_file_is_no_pattern(name: str, local_spark: LocalSpark, tmp_path: Path) -> None:
+    for run, file in ((1, "r1.parquet"), (2, name)):
+        written(tmp_path / file, [rows_of(History(1, (Abcast(Instance(1, 0, 0), Txn(1, 1, 1)),)), run)])
+    there, _ = rows_at(local_spark.get(), tmp_path / name)
+    assert {r.run for r in there.select("run").collect()} == {2}
+
+
 def test_a_stream_judges_what_is_there_and_ends(local_spark: LocalSpark, tmp_path: Path) -> None:
     """Runs of which no row came while others came have their verdicts, and the last stays open for the next query."""
     tables = [numbered(rows_of(made_up(random.Random(seed), 20), seed)) for seed in range(5)]

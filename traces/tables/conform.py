@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 LOSSLESS = ("tinyint", "smallint", "int", "bigint")  # types of Spark that a whole number of 64 bits holds
 MOMENTS = ("timestamp", "timestamp_ntz")  # of the column `time`: as microseconds
 READ_AS = "zabcheck.null"  # of a column's metadata: as what its nulls are read
-ABSENT = "zabcheck.absent"  # of a column's metadata: the table has no such column, and it need not be sent
 REQUIRED = ("run", "kind")
 
 
@@ -60,7 +59,10 @@ def conform(df: DataFrame, mapping: Mapping[str, str], kinds: Mapping[str, str],
             wrong.append(why)
         else:
             column = f.col(f"`{source[name]}`")
-            column = f.unix_micros(column.cast("timestamp")) if field.dataType.simpleString() in MOMENTS else column
+            kind = field.dataType.simpleString()
+            # what has no time zone is none of the session's, in which an hour may be missing or come twice
+            column = f.concat(column.cast("string"), f.lit("Z")) if kind == "timestamp_ntz" else column
+            column = f.unix_micros(column.cast("timestamp")) if kind in MOMENTS else column
             if name == "kind" and kinds:
                 column = f.coalesce(f.create_map(*(f.lit(x) for pair in kinds.items() for x in pair))[column], column)
             column = column.cast("string" if is_text else "bigint")
@@ -83,6 +85,6 @@ def unfit(field: StructField, name: str, is_text: bool) -> str:
 def noted(column: Column, name: str, nulls: Mapping[str, int], missing: bool) -> Column:
     """Return a column under its name; its metadata says as what its nulls are read."""
     if name not in nulls:
-        return column.alias(name, metadata={ABSENT: True} if missing else {})
+        return column.alias(name)
     what = "the missing column" if missing else "a null of column"
     return column.alias(name, metadata={READ_AS: f"{what} {name!r} is read as {nulls[name]}"})

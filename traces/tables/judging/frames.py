@@ -7,6 +7,7 @@ already nothing is moved; that no run is in two partitions is then checked from 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Happened, Violation
 from traces.judging.totals import COUNTS, Totals
-from traces.tables.conform import ABSENT, READ_AS
+from traces.tables.conform import READ_AS
 from traces.tables.judging.batches import (
     BY_TIME,
     GIVEN,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 TORN = "its rows are not contiguous: omit together=True"
 NOTES = 20  # that are reported
+GLOB = re.compile(r"[][{}?*\\]")  # with which Spark reads a name as a pattern
 OWN = (
     "property",
     "verdict",
@@ -92,8 +94,7 @@ def judge_frame(
     numbered = ROW in events.columns and not how.order
     order = NUMBERED if numbered else GIVEN if how.together or how.order else BY_TIME
     further = [c for c in events.columns if c not in {*(name for name, *_ in COLUMNS), *how.order, how.expected}]
-    needed = [c for c in columns_of(names) if ABSENT not in events.schema[c].metadata or c in ("run", "kind")]
-    wanted = [*needed, *([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
+    wanted = [*columns_of(names), *([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
     most = int(setting(events.sparkSession, "rows", "0"))
     judge = Judge(tuple(names), USUAL if how.observes is None else tuple(how.observes), order, tuple(further),
                   how.expected, most=most)  # fmt: skip
@@ -238,7 +239,8 @@ def rows_at(spark: SparkSession, place: Place) -> tuple[DataFrame, Rows]:
         if not parts:
             raise TableError(f"{place}: there is no run in this table")
         observes = tuple(k for k in parts[0].observes if all(k in part.observes for part in parts))
-        files = [f"file://{Path(str(name)).absolute()}" for name in dict.fromkeys(part.path for part in parts)]
+        there = dict.fromkeys(str(Path(str(part.path)).absolute()) for part in parts)
+        files = ["file://" + GLOB.sub(r"\\\g<0>", name) for name in there]
         return spark.read.parquet(*files), Rows(observes, together=all(part.whole for part in parts))
     if place.by_arrow:
         raise TableError(f"{place}: pyarrow reads this; Spark reads such an address as s3a://")
