@@ -86,9 +86,9 @@ class Reported(Answered):
 class ReportRequest(Request):
     """Write a report (zabcheck --json > RUN.json) as one page: verdicts, counterexamples drawn, coverage.
 
-    The figures are as the file states. The sentence and verdicts are derived from them; a report that says something
-    else is refused. Each counterexample is rerun, and the picture is of that run. The exit code is that of the report.
-    --rerun explores the request again; the exit code is 3 if the result differs.
+    Sentence, verdicts and figures are as the file states. Each counterexample is rerun, and the picture is of that run.
+    The exit code is that of the report. --rerun explores the request again, and reports what it found; the exit code is
+    3 if the result differs.
 
     Or write the folder of a finding in ZooKeeper (zabcheck report ZK-trunc --output DIR): its run as a page, a repair,
     a JUnit test, and their results on each release. Exit code 3: the model no longer finds it.
@@ -111,7 +111,10 @@ class ReportRequest(Request):
             if is_one_file(Path(self.html), run):
                 raise RequestError(f"--html {self.html} is the report itself")
         given = read_report(run)
-        same, note = compared(run, given, watch) if self.rerun else (None, f"{run}: {AS_STATED}")
+        if self.rerun:
+            same, note, given = compared(run, given, watch)
+        else:
+            same, note = None, f"{run}: {AS_STATED}"
         if self.html:
             page_of(given, stated=not same)  # each run is replayed
         return Reported(self, given, note, same)
@@ -120,21 +123,24 @@ class ReportRequest(Request):
 report = function(ReportRequest)
 
 
-def compared(run: Path, given: Mapping[str, Any], watch: Watch) -> tuple[bool, str]:
-    """Explore again; return whether the outcome is the same, and how it differs.
+def compared(run: Path, given: dict[str, Any], watch: Watch) -> tuple[bool, str, dict[str, Any]]:
+    """Explore again; return whether the outcome is the same, how it differs, and the report to show.
+
+    That is the new one if it is the same, since the comparison leaves out sentences and times.
 
     Raises:
         RequestError: the report's request cannot be run here.
         NoVerdict: there is no outcome.
     """
     try:
-        found = differences(given, watch)
+        found = again(given, watch)
     except RequestError as problem:
         raise RequestError(f"{run} cannot be explored again: {problem}") from None
-    if not found:
-        asked = "; the results of z3 were not recomputed" if any("symbolic" in p for p in given["properties"]) else ""
-        return True, f"{run}: explored again, with the same result{asked}: {given['sentence']}"
-    return False, f"{run}: explored again, with another result: {'; '.join(found)}"
+    if unlike := differences(given, found):
+        return False, f"{run}: explored again, with another result: {'; '.join(unlike)}", given
+    asked = "; the results of z3 were not recomputed" if any("symbolic" in p for p in given["properties"]) else ""
+    shown = {**found, "to_reach": [], **{name: given[name] for name in ("request", "exit_code")}}
+    return True, f"{run}: explored again, with the same result{asked}: {found['sentence']}", shown
 
 
 # The figures of an exploration that do not depend on the machine and its limits; and its reductions.
@@ -142,17 +148,22 @@ FIGURES = ("distinct", "raw", "generated", "terminal", "depth", "levels")
 MODE = ("symmetry", "symmetry_off", "reduced", "ample_sets", "stuttering_left_out")
 
 
-def differences(report: Mapping[str, Any], watch: Watch | None = None) -> list[str]:
-    """Explore the request of a report again, and list the differences; empty if the outcome is the same.
-
-    A report of Spark's reduced search is compared with a reduced search on this machine: both visit the same states,
-    but this machine takes fewer transitions, and does not first visit all states of as many levels.
+def again(report: Mapping[str, Any], watch: Watch = QUIET) -> dict[str, Any]:
+    """Explore the request of a report again, and return the new report, without evidence.
 
     Raises:
         RequestError, ConfigError, LanguageError: the request cannot be answered here.
         NoVerdict: it has no outcome.
     """
-    found = request_of(report).answer(watch or QUIET).as_json()
+    return request_of(report).answer(watch).as_json()
+
+
+def differences(report: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """List the differences between a report and one of the same request; empty if the outcome is the same.
+
+    A report of Spark's reduced search is compared with a reduced search on this machine: both visit the same states,
+    but this machine takes fewer transitions, and does not first visit all states of as many levels.
+    """
     fewer = report["engine"]["name"] == "spark" and report["engine"]["reduced"]
     names = ("verdict",) if report.get("error") else ("verdict", "exit_code")
     said = [(name, report[name], found[name]) for name in names]

@@ -117,7 +117,7 @@ def test_a_shortened_trace_carries_what_shortened_it(violated: tuple[dict[str, A
 @pytest.mark.slow(seconds=3)
 def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tuple[dict[str, Any], Path]) -> None:
     report = violated[0]
-    assert reports.differences(report) == []
+    assert reports.differences(report, reports.again(report)) == []
     given = Explore.from_json(report["request"])
     for other, sentence in (
         (replace(given, nodes=3), "for another configuration"),
@@ -125,9 +125,9 @@ def test_a_report_is_explored_again_only_if_its_request_is_its_own(violated: tup
         (LiveRequest(**vars(TINY)), "of kind 'live', not explore"),
     ):
         with pytest.raises(RequestError, match=sentence):
-            reports.differences(report | {"request": other.as_json()})
+            reports.again(report | {"request": other.as_json()})
     with pytest.raises(RequestError, match="a request of kind explore is a JSON object, not None"):
-        reports.differences(report | {"request": None})
+        reports.again(report | {"request": None})
 
 
 @pytest.mark.slow(seconds=3)
