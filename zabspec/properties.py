@@ -73,7 +73,7 @@ class Property:
 
 @dataclass(frozen=True)
 class ProgressProperty:
-    """A progress property: in no fair run does a process wait for ever from some moment on.
+    """A progress property: in no fair run does a process wait for ever from some moment on, or again and again.
 
     Attributes:
         name: the name on the command line.
@@ -84,6 +84,7 @@ class ProgressProperty:
         holds_with: the variant under which it holds, of a protocol that violates it; empty if none is known.
         default: whether it is checked unless progress properties are named.
         role: the type of the role whose processes may wait; empty if any may.
+        again: whether p may not even wait again and again: eventually it never waits.
     """
 
     name: str
@@ -93,6 +94,7 @@ class ProgressProperty:
     holds_with: str = ""
     default: bool = True
     role: str = ""
+    again: bool = False
 
     @property
     def called(self) -> str:

@@ -98,7 +98,7 @@ class FairRuns:
         self.mail: Mail = Bag(code, graph, data, fair) if code.overtakes else NoMail()
         self.waited = int(machine(all_waits)(graph))
         self.components = Components(nodes=max(1, graph.nodes))
-        self.found_for = 0  # the bit that the components are of
+        self.found_for = -1  # what the components are of: the bit of what waits; 0: all nodes; -1: nothing yet
         self.ways: Ways | None = None
 
     def of(self, goal: ProgressProperty, number: int) -> Iterator[Waits]:
@@ -122,59 +122,69 @@ class FairRuns:
 
         They are, for each fair component, a loop at its nearest node, and each end.
         """
-        if not self.fair_components(bit):
+        among = 0 if goal.again else bit
+        if not self.fair_components(among):
             return
         ways = self.all_ways()
         length, fair = ways.length.memory, self.components.fair.memory
         inside = sorted((v for v in range(self.graph.nodes) if fair[v]), key=length.__getitem__)
-        ends = deque(v for v in inside if not self.graph.possible[v] & self.fair)
-        loops = self.loops(inside, bit)
+        waits = {v for v in inside if self.graph.waits[v] & bit}
+        ends = deque(v for v in inside if v in waits and not self.graph.possible[v] & self.fair)
+        loops = self.loops(inside, waits, among)
         nearest = next(loops, None)
         while nearest or ends:
             if nearest is None or (ends and length[ends[0]] <= nearest[0]):
                 yield self.run(goal, p, ends.popleft(), ())
                 continue
-            loop = self.fair_loop(nearest[1], nearest[2], bit)
+            loop = self.fair_loop(nearest[1], nearest[2], among)
             while loop and ends and length[ends[0]] <= nearest[0] + len(loop):
                 yield self.run(goal, p, ends.popleft(), ())
             if loop:
                 yield self.run(goal, p, nearest[1], loop)
             nearest = next(loops, None)
 
-    def fair_components(self, bit: int) -> int:
-        """Find the components that are fair by their classes; return their number."""
-        if self.found_for != bit:
+    def fair_components(self, among: int) -> int:
+        """Find the components, of the nodes in which some process waits or of all, that are fair by their classes.
+
+        Returns:
+            Their number.
+        """
+        if self.found_for != among:
             machine(no_components)(self.components, 0)
-            machine(fair_components)(self.graph, self.components, bit, self.fair, self.strong)
+            machine(fair_components)(self.graph, self.components, among, self.fair, self.strong)
             while self.components.again:
                 machine(no_components)(self.components, 1)
-                machine(fair_components)(self.graph, self.components, bit, self.fair, self.strong)
-            self.found_for = bit
+                machine(fair_components)(self.graph, self.components, among, self.fair, self.strong)
+            self.found_for = among
         return int(self.components.count)
 
-    def loops(self, inside: list[int], bit: int) -> Iterator[tuple[int, int, list[int]]]:
-        """Yield the components in which a run does not end: the distance of the nearest node, that node, and all nodes.
+    def loops(self, inside: list[int], waits: set[int], among: int) -> Iterator[tuple[int, int, list[int]]]:
+        """Yield the components in which a run waits, and does not end.
 
-        If no message overtakes another, the list of all nodes has only the first.
+        Of each the distance of the nearest node that waits, that node, and all nodes; if no message overtakes another,
+        the list of all nodes may have only the first.
         """
-        assert self.found_for == bit
+        assert self.found_for == among
         component, length = self.components.component.memory, self.all_ways().length.memory
         nodes: dict[int, list[int]] = {}
         keeps = not isinstance(self.mail, NoMail)
+        nearest: dict[int, int] = {}
         for v in inside:
             known = nodes.setdefault(component[v], [])
             if keeps or not known:
                 known.append(v)
-        for known in list(nodes.values()):
-            if self.graph.possible[known[0]] & self.fair:
-                yield length[known[0]], known[0], known
+            if v in waits:
+                nearest.setdefault(component[v], v)
+        for number, v in list(nearest.items()):
+            if self.graph.possible[v] & self.fair:
+                yield length[v], v, nodes[number]
 
-    def fair_loop(self, v: int, nodes: list[int], bit: int) -> tuple[Edge, ...]:
+    def fair_loop(self, v: int, nodes: list[int], among: int) -> tuple[Edge, ...]:
         """Return a loop through a node of a component that meets every obligation.
 
         It is empty if there is none, since a message in it is overtaken forever.
         """
-        self.fair_components(bit)
+        self.fair_components(among)
         if overtaken(self.graph, self.components, nodes, self.mail):
             return ()
         return loop_at(self.graph, self.components, v, self.fair, self.mail, self.strong)

@@ -95,8 +95,8 @@ def no_components(c: Components, keep: int) -> None:
         v = v + 1
 
 
-def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: int) -> int:
-    """Find the strong components in which some process waits; return the number of those in which a fair run can stay.
+def fair_components(g: Graph, c: Components, among: int, asked: int, strong: int) -> int:
+    """Find the strong components of some nodes; return the number of those in which a fair run can stay.
 
     The algorithm is Tarjan's (1972), without recursion.
 
@@ -108,7 +108,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: i
     of these infinitely often: they are left out (`c.gone`), and the rest has to be searched again (`c.again`).
 
     Args:
-        waiting: the bit of what waits.
+        among: the bit of what waits in these nodes; 0: they are all.
         asked: the classes that must be fair.
         strong: those of them that must be strongly fair.
     """
@@ -116,7 +116,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: i
     wholes = 0
     root = 0
     while root < g.nodes:
-        if (g.waits[root] & waiting) != 0 and c.gone[root] == 0 and c.number[root] == 0:
+        if (g.waits[root] & among) == among and c.gone[root] == 0 and c.number[root] == 0:
             met = met + 1
             c.number[root] = met
             c.low[root] = met
@@ -131,7 +131,7 @@ def fair_components(g: Graph, c: Components, waiting: int, asked: int, strong: i
                 if e < g.edge_end[v]:
                     c.next_edge[depth - 1] = e + 1
                     w = g.edge[e] & TARGET
-                    if (g.waits[w] & waiting) != 0 and c.gone[w] == 0:
+                    if (g.waits[w] & among) == among and c.gone[w] == 0:
                         if c.number[w] == 0:
                             met = met + 1
                             c.number[w] = met

@@ -283,6 +283,12 @@ def gets(s: State, p: Node) -> bool:
     return s.begun[p] and not s.got[p]
 
 
+@progress(again=True)
+def turns(s: State, p: Node) -> bool:
+    """Whoever is in phase 1 leaves it for good."""
+    return s.phase[p] == 1
+
+
 PROTOCOL = declare(__name__, nodes=2, network="datagrams", budgets={"crashes": 1})
 '''
 
@@ -305,6 +311,12 @@ class State(Fields):
 @progress
 def leaves(s: State, p: Node) -> bool:
     """Whoever is in some phases comes to others."""
+    return ({goal} >> s.phase[p]) & 1 == 1
+
+
+@progress(again=True)
+def settles(s: State, p: Node) -> bool:
+    """Whoever is in some phases leaves them for good."""
     return ({goal} >> s.phase[p]) & 1 == 1
 
 

@@ -91,14 +91,14 @@ def fair_by(small: Small, sets: list[set[int]], g: Graph) -> set[int]:
     return set().union(*(inside for inside in sets if is_fair(g, inside)))
 
 
-def found(g: Graph, compiled: bool, strong: int = 0) -> tuple[int, set[int], Components]:
+def found(g: Graph, compiled: bool, strong: int = 0, among: int = 1) -> tuple[int, set[int], Components]:
     c = Components(nodes=g.nodes)
     anew, search = (machine(no_components), machine(fair_components)) if compiled else (no_components, fair_components)
     anew(c, 0)
-    count = search(g, c, 1, ALL, strong)
+    count = search(g, c, among, ALL, strong)
     while c.again:
         anew(c, 1)
-        count = search(g, c, 1, ALL, strong)
+        count = search(g, c, among, ALL, strong)
     return count, {v for v in range(g.nodes) if c.fair[v]}, c
 
 

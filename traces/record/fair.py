@@ -112,7 +112,7 @@ def certify(trace: Trace) -> None:
 
 
 def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mapping[str, int] | None = None) -> None:
-    """Check that a run has a fault phase and a fair stable phase, and that a process starves from its loop on.
+    """Check that a run has a fault phase and a fair stable phase, and that a process starves in its loop.
 
     Args:
         budget: the budgets of the fault phase; by default the model's.
@@ -201,15 +201,18 @@ class Loop:
     possible: list[frozenset[FairClass]] = field(default_factory=list)
     taken: set[FairClass | None] = field(default_factory=set)
     states: list[StateView] = field(default_factory=list)
+    waits: bool = False
 
     def add(self, world: StableWorld, goal: ProgressProperty, s: StateView, process: int, named: int, k: int) -> None:
         """Add a state of the loop, reached after some number of steps.
 
         Raises:
-            NotFair: the process does not wait in it.
+            NotFair: the process does not wait in it, and may wait again and again.
         """
-        if not world.waits(goal, s, process, named):
+        waits = world.waits(goal, s, process, named)
+        if not waits and not goal.again:
             raise NotFair(f"lasso: p{process} does not wait after {k} steps")
+        self.waits |= waits
         self.possible.append(world.possible(s, named))
         self.states.append(s.copy())
 
@@ -221,8 +224,10 @@ class Loop:
         """Check that the loop closes and is fair.
 
         Raises:
-            NotFair: it does not close, or is not fair.
+            NotFair: nobody waits in it, it does not close, or is not fair.
         """
+        if not self.waits:
+            raise NotFair("lasso: the process waits nowhere in the loop")
         if not closes(self.states[0], self.states[-1]):
             raise NotFair("lasso: the last step of the loop does not lead back to its beginning")
         always = frozenset.intersection(*self.possible)

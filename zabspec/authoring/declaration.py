@@ -701,14 +701,24 @@ def invariant(function: Looks) -> Looks:
     return function
 
 
-def progress(function: Looks) -> Looks:
+@overload
+def progress(bare: Looks, /) -> Looks: ...
+@overload
+def progress(*, again: bool = False) -> Callable[[Looks], Looks]: ...
+def progress(bare: Looks | None = None, /, *, again: bool = False) -> Looks | Callable[[Looks], Looks]:
     """Mark a progress property, `(s, p)`: True while p waits; no process may wait for ever.
 
-    Over connections it may take the process that the oracle names, `(s, p, named)`. Its docstring states what p waits
-    for; `--live` checks it (docs/explanation/liveness.md).
+    With `again=True` none may wait again and again, either: eventually it never does. Over connections it may take the
+    process that the oracle names, `(s, p, named)`. Its docstring states what p waits for; `--live` checks it
+    (docs/explanation/liveness.md).
     """
-    function.progress_property = ProgressProperty(name_of(function), "", function)  # type: ignore[attr-defined]
-    return function
+
+    def mark(function: Looks) -> Looks:
+        made = ProgressProperty(name_of(function), "", function, again=again)
+        function.progress_property = made  # type: ignore[attr-defined]
+        return function
+
+    return mark if bare is None else mark(bare)
 
 
 # --- the whole ------------------------------------------------------------------------------------

@@ -439,6 +439,7 @@ class Mark:
     moves: str = ""  # `joins` or `leaves` (U3)
     over: str = "state"
     witness: Callable | None = None
+    again: bool = False  # of a progress property (G4)
 
 
 def _marker(mark: Mark) -> Callable:
@@ -524,11 +525,8 @@ def invariant(function: Any = None, **named: Any) -> Callable:
 
 def progress(function: Any = None, **named: Any) -> Callable:
     """Mark a progress property."""
-    mark = _marker(Mark("progress", named.get("name", "")))
+    mark = _marker(Mark("progress", named.get("name", ""), again=named.get("again", False)))
     return mark if function is None else mark(function)
-
-
-goal = progress  # its name in 0.1
 
 
 def step(*_: Any, **__: Any) -> Callable:

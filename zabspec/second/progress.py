@@ -111,26 +111,27 @@ def expand(world: World, stable: Stable, number: Callable[[tuple], int], named: 
             stable.edges.append((i, number(result), fair_class(world, step)))
 
 
-def starves(stable: Stable, waits: list[bool]) -> bool:
-    """Whether a fair run stays in states that wait for ever (G1, G4)."""
+def starves(stable: Stable, waits: list[bool], again: bool) -> bool:
+    """Whether a fair run stays in states that wait for ever, or comes to some again and again (G1, G4)."""
     if any(waiting and not stable.enabled[i] for i, waiting in enumerate(waits)):
         return True  # a run may end there
-    return stays(stable, {i for i, waiting in enumerate(waits) if waiting})
+    through = {i for i, waiting in enumerate(waits) if waiting}
+    return stays(stable, set(range(len(waits))) if again else through, through)
 
 
-def stays(stable: Stable, among: set[int]) -> bool:
-    """Whether a fair run goes on for ever among some states."""
+def stays(stable: Stable, among: set[int], through: set[int]) -> bool:
+    """Whether a fair run goes on for ever among some states, and comes to some of others again and again."""
     edges = [edge for edge in stable.edges if edge[0] in among and edge[1] in among]
     for states in components(among, edges):
         within = [which for i, j, which in edges if i in states and j in states]
-        if not within:
+        if not within or not states & through:
             continue
         always = set.intersection(*(stable.enabled[i] for i in states))
         if not always <= set(within):
             continue
         ever = set.union(*(stable.enabled[i] for i in states))
         missed = {which for which in ever - set(within) if is_strong(which)}
-        if not missed or stays(stable, {i for i in states if not stable.enabled[i] & missed}):
+        if not missed or stays(stable, {i for i in states if not stable.enabled[i] & missed}, through):
             return True
     return False
 
@@ -188,7 +189,7 @@ def goals(world: World, states: list[tuple], may: Callable[[], bool] = lambda: T
     phases = {named: stable_phase(world, states, named, may) for named in (range(world.n) if linked else [-1])}
     for name, mark, function in marked:
         violated = any(
-            starves(stable, waiting(world, stable, function, p, named))
+            starves(stable, waiting(world, stable, function, p, named), mark.again)
             for named, stable in phases.items()
             for p in of_its_role(world, function)
         )
