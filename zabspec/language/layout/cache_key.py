@@ -24,8 +24,10 @@ from zabspec.language.layout.source import said_file, text_digest
 LANGUAGE = "zabspec.language"
 MARSHAL = 2  # the format that says nothing of how often an object is used
 
+FOLLOWS = ("__dataclass_", "__dict__", "__weakref__", "__module__", "__match_args__", "__names__")
 PLAIN = (int, str, bytes, float, complex, type(None), type(...))
 ALONE = frozenset({*PLAIN, bool})  # what says all of itself
+MADE = 1 << 9  # the flag of classes that were made by a program; others are Python's, the same by the same name
 LONG = 16  # entries of a map of such values from which on a digest stands for it
 
 
@@ -107,6 +109,8 @@ class _Known:
         if isinstance(value, ModuleType):
             return "module", self.of({k: v for k, v in vars(value).items() if belongs(k, v, value.__name__)})
         name = getattr(value, "__qualname__", type(value).__qualname__)
+        if isinstance(value, type) and not value.__flags__ & MADE:
+            return "class of Python", value.__module__, name
         if isinstance(value, type):
             return "class", name, self.of({k: v for k, v in vars(value).items() if not follows(k, v)})
         if isinstance(value, (staticmethod, classmethod)):
@@ -185,6 +189,9 @@ def belongs(name: str, value: object, module: str) -> bool:
 
 
 def follows(name: str, value: object) -> bool:
-    """Return whether a name of a class follows from its other names: what `dataclass` and Python add."""
+    """Return whether a name of a class follows from its other names: what `dataclass`, `Fields` and Python add.
+
+    `Fields` keeps all names of a module, to read annotations by: what those mean is in the schema.
+    """
     generated = isinstance(value, FunctionType) and value.__code__.co_filename == "<string>"
-    return generated or name.startswith(("__dataclass_", "__dict__", "__weakref__", "__module__", "__match_args__"))
+    return generated or name.startswith(FOLLOWS)
