@@ -21,10 +21,11 @@ from checker.explore.result import Limits
 from invariants import PROPERTIES
 from tests.models import import_text
 from tests.patience import HANG
+from tests.transcript import file_of
 from zabspec.language.analysis import scalarset
 from zabspec.language.front import statements
 from zabspec.language.layout import cache_key, kinds, source
-from zabspec.language.layout.cache_key import compiler_digest, digest_of
+from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.layout.source import LanguageError
 from zabspec.language.native import jit, llvm_flow
 from zabspec.language.python import lang
@@ -99,6 +100,14 @@ def test_the_same_text_in_another_folder_is_the_same(tmp_path: Path, monkeypatch
         monkeypatch.setattr(source, "_TOP", f"{tmp_path / top}{os.sep}")
         found.add(read(top, "ours", "inner"))
         assert source.said_file(str(tmp_path / top / "ours" / "inner" / "text.py")) == "ours/inner/text.py"
+    assert len(found) == 1
+    found.clear()
+    for name in ("first", "second"):  # a protocol, whose functions hold its class of fields
+        path = tmp_path / name / "inner" / "log.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(file_of("own/disks", "log.py"), encoding="utf-8")
+        program = Model(Configuration(str(path))).program
+        found.add(program_digest(program.layout, program.namespace, program.types, program.handlers, program.steps))
     assert len(found) == 1
 
 
