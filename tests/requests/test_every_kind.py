@@ -42,7 +42,7 @@ FULL: dict[str, dict[str, Any]] = {
     "prove": {"mutant": "no-promise", "seeds": (3,), "query_limit": 1.0, "search": 2.0, "smt2": "q"},
     "plan": {
         "servers": 5, "latency": 10**6, "disk": "ssd", "forced_write": 10**6, "size": 512, "outstanding": 7,
-        "slow": 2, "slow_by": 10**6, "quorum": "all",
+        "slow": 2, "slow_by": 10**6, "quorum": "all", "client": "follower", "reads": "2:1", "history": 9, "missing": 2,
     },
     "sweep": {
         "folder": "swept", "seeds": ("1:9",), "protocol": ("zab",), "variant": ("none",), "network": ("fifo",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,10 @@ from checker.report.result import Part, Table, plural, values
 
 if TYPE_CHECKING:
     from zabspec.ensemble import Ensemble
-    from zabspec.zookeeper.timed.planned import CapacityPlan
+    from zabspec.zookeeper.timed.planned import CapacityPlan, Recovery
     from zabspec.zookeeper.timed.setting import Setting
 
+RECOVERING = "a recovery has no election, jitter or slow follower; all take part, and the transactions go both ways"
 PARTS, OF_OTHERS = ("least", "mean", "most"), ("throughput", "latency")
 
 
@@ -24,27 +25,43 @@ class Planned(StatedAnswer):
     Attributes:
         setting: what was simulated.
         plan: throughput in operations a second, latency in nanoseconds, and what bounds them.
+        recoveries: what a recovery costs that sends the whole history, or what is missing, as requested.
     """
 
     setting: Setting = field(kw_only=True)
     plan: CapacityPlan = field(kw_only=True)
+    recoveries: Mapping[str, Recovery] = field(kw_only=True)
     kind: str = "plan"
 
 
 def plan_result(
-    request: Mapping[str, Any], setting: Setting, plan: CapacityPlan, ensemble: Ensemble | None = None
+    request: Mapping[str, Any],
+    setting: Setting,
+    plan: CapacityPlan,
+    recovered: Mapping[str, int],
+    ensemble: Ensemble | None = None,
 ) -> Planned:
     """Return the result of a plan.
 
     Args:
         request: the one that it answers, as JSON.
+        recovered: how many transactions a recovery sends, by option.
         ensemble: the configuration whose servers were counted; None if their number was given.
     """
-    content = {"request": dict(request)} | as_dict(setting, plan)
-    said = parts(setting, plan) if ensemble is None else [read_from(ensemble), *parts(setting, plan)]
+    from zabspec.zookeeper.timed.planned import recovery
+
+    recoveries = {name: recovery(setting, n) for name, n in recovered.items()}
+    content = {"request": dict(request)} | as_dict(setting, plan) | {"recovery": values(recoveries)}
+    costs = [
+        (f"recovery, {name}", f"{cost.bytes / 1e6:,.4g} MB, {ms(cost.time)}: {recovered[name]:,} transactions")
+        for name, cost in recoveries.items()
+    ]
+    said = parts(setting, plan, costs)
+    if ensemble is not None:
+        said.insert(0, read_from(ensemble))
     low, middle, high = plan.throughput
     sentence = f"{rate(middle)} operations a second ({rate(low)} to {rate(high)}), {ms(plan.latency[1])} one at a time"
-    return Planned(sentence, content=content, body=said, setting=setting, plan=plan)
+    return Planned(sentence, content=content, body=said, setting=setting, plan=plan, recoveries=recoveries)
 
 
 def read_from(ensemble: Ensemble) -> str:
@@ -58,8 +75,8 @@ def read_from(ensemble: Ensemble) -> str:
 
 
 def ms(nanoseconds: float) -> str:
-    """Return a time in milliseconds as text."""
-    return f"{nanoseconds / 1e6:.3g} ms"
+    """Return a time as text, in milliseconds if it is below a second."""
+    return f"{nanoseconds / 1e9:.3g} s" if nanoseconds >= 1e9 else f"{nanoseconds / 1e6:.3g} ms"
 
 
 def rate(operations: float) -> str:
@@ -72,8 +89,13 @@ def assumptions(setting: Setting) -> list[str]:
     """Return the assumptions of the estimate."""
     disk = setting.disk
     return [
-        f"{setting.servers} servers, one leads; all up, none behind; no reads; clients next to the leader",
-        *([f"{plural(setting.slow, 'follower')} slow, by {ms(setting.slow_by)} a message"] if setting.slow else ()),
+        f"{setting.servers} servers, one leads; all up, none behind; {reads_said(setting)}; clients next to "
+        + ("a follower, which forwards their writes" if setting.client else "the leader"),
+        *(
+            [f"{plural(setting.slow, 'follower')} slow, by {ms(setting.slow_by)} a message{beside(setting)}"]
+            if setting.slow
+            else ()
+        ),
         *(["an operation is delivered once all servers have it"] if setting.unanimous else ()),
         f"one interface of 1 Gb/s a server; {ms(setting.round_trip)} there and back, a message up to "
         f"{ms(setting.jitter)} more; a 20-byte packet head and TCP frames of 1,538 bytes that carry 1,448",
@@ -84,25 +106,42 @@ def assumptions(setting: Setting) -> list[str]:
     ]
 
 
+def reads_said(setting: Setting) -> str:
+    """Return what is read, in words."""
+    if not setting.reads:
+        return "no reads"
+    return f"{setting.reads:.3g} reads a write, spread evenly over the servers, each answered by one with as many bytes"
+
+
+def beside(setting: Setting) -> str:
+    """Return whether the clients' follower is slow, in words."""
+    if not setting.client:
+        return ""
+    return "; the clients' is" if setting.slow == setting.servers - 1 else "; the clients' is not"
+
+
 def bound_said(setting: Setting, plan: CapacityPlan) -> str:
     """Return what bounds throughput, in a sentence."""
     if plan.bound == "interface":
         others = setting.servers - 1
         sent = "to its follower" if others == 1 else f"{others} times, once to each follower"
-        return f"the leader's interface, which sends every operation {sent}: at most {rate(plan.limit)} a second"
+        what = "write" if setting.reads else "operation"
+        return f"the leader's interface, which sends every {what} {sent}: at most {rate(plan.limit)} a second"
     if plan.bound == "disk":
         return f"the disk, forced {ms(setting.disk.force)} at a time, {plan.batch:,.0f} operations together"
     return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(plan.busy)}"
 
 
-def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
-    """Return the result for people."""
+def parts(setting: Setting, plan: CapacityPlan, costs: Sequence[tuple[str, str]]) -> list[Part]:
+    """Return the result for people, with the rows of recoveries."""
     low, middle, high = plan.throughput
     least, alone, most = plan.latency
     measured = f"{rate(middle)} operations of {setting.size:,} bytes a second ({rate(low)} to {rate(high)})"
+    once = f"{ms(alone)} one at a time ({ms(least)} to {ms(most)})"
+    writes = f" of them {rate(middle / (1 + setting.reads))} writes," if setting.reads else ""
     rows = [
-        ("throughput", f"{measured}, {setting.outstanding:,} outstanding"),
-        ("latency", f"{ms(alone)} one at a time ({ms(least)} to {ms(most)}); {ms(plan.busy)} at that throughput"),
+        ("throughput", f"{measured},{writes} {setting.outstanding:,} outstanding"),
+        ("write latency" if setting.reads else "latency", f"{once}; {ms(plan.busy)} at that throughput"),
         ("bound by", bound_said(setting, plan)),
     ]
     if plan.alike is not None:
@@ -119,7 +158,9 @@ def parts(setting: Setting, plan: CapacityPlan) -> list[Part]:
         survives = f"survives {plural(then, 'crash')}, not {now}" if then > now else f"survives {kept}"
         said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
         rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
-    assumed = ["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in assumptions(setting))]
+    rows += costs
+    lines = [*assumptions(setting), *([RECOVERING] if costs else ())]
+    assumed = ["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in lines)]
     return [Table(rows), "\n".join(assumed)]
 
 

@@ -98,10 +98,24 @@ class PlanRequest(Request):
         Literal["majority", "all"],
         Option("Servers that acknowledge an operation before it is delivered: any majority, or all."),
     ] = "majority"
+    client: Annotated[
+        Literal["leader", "follower"], Option("Server beside which the clients are: a follower forwards their writes.")
+    ] = "leader"
+    reads: Annotated[
+        str, Option("Reads for writes; a read is answered by the server that it comes to.", metavar="READS:WRITES")
+    ] = ""
+    history: Annotated[
+        int | None, Option("Transactions in the log: report what a recovery costs that sends it whole.", metavar="N")
+    ] = None
+    missing: Annotated[
+        int | None, Option("With --history: report a recovery, too, that sends this many instead.", metavar="N")
+    ] = None
 
     def validate(self) -> None:
         if self.config is not None and self.servers is not None:
             raise RequestError("--servers does not go with a configuration, which lists its servers")
+        if self.missing is not None and self.missing > (-1 if self.history is None else self.history):
+            raise RequestError("--missing must be at most --history, the transactions in the log")
 
     def ensemble(self) -> Ensemble | None:
         """Return the ensemble of the configuration, or None if the request names none.
@@ -118,7 +132,8 @@ class PlanRequest(Request):
         ensemble = self.ensemble()
         counted = (3 if self.servers is None else self.servers) if ensemble is None else len(ensemble.participants)
         setting = replace(self, config=None, servers=counted).setting()
-        return plan_result(self.as_json(), setting, plan(setting), ensemble)
+        recovered = {name: n for name in ("history", "missing") if (n := getattr(self, name)) is not None}
+        return plan_result(self.as_json(), setting, plan(setting), recovered, ensemble)
 
     def setting(self) -> Setting:
         """Return the setting to simulate.
@@ -131,8 +146,9 @@ class PlanRequest(Request):
 
         servers, size, latency = int(self.servers or 0), int(self.size), int(self.latency)
         disk = self.forced_disk()
-        for name in ("servers", "latency", "size", "outstanding", "slow_by"):
-            check_held(f"--{name.replace('_', '-')}", getattr(self, name))
+        for name in ("servers", "latency", "size", "outstanding", "slow_by", "history", "missing"):
+            if getattr(self, name) is not None:
+                check_held(f"--{name.replace('_', '-')}", getattr(self, name))
         if not 0 <= self.slow < servers:
             raise RequestError(f"--slow must be 0 to {servers - 1}, not {self.slow}: the leader is not slow")
         return Setting(
@@ -145,7 +161,22 @@ class PlanRequest(Request):
             slow=self.slow,
             slow_by=int(self.slow_by) if self.slow else 0,
             unanimous=self.quorum == "all",
+            client=int(self.client == "follower"),
+            reads=self.reads_a_write(),
         )
+
+    def reads_a_write(self) -> float:
+        """Return the reads for each write.
+
+        Raises:
+            RequestError: they are no such ratio.
+        """
+        if not self.reads:
+            return 0.0
+        found = re.fullmatch(r"(\d{1,4}):(\d{1,4})", self.reads.strip(), re.ASCII)
+        if found is None or int(found[2]) == 0 or int(found[1]) > 1000 * int(found[2]):
+            raise RequestError(f"--reads must be like 2:1, at most 1000:1, not {self.reads!r}")
+        return int(found[1]) / int(found[2])
 
     def forced_disk(self) -> Disk:
         """Return the disk, with the forced writes of the request.

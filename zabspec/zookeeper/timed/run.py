@@ -41,8 +41,8 @@ class Measured:
     """The results of a timed run.
 
     Attributes:
-        throughput: operations a second that the leader delivered, once the pipeline was full.
-        latencies: nanoseconds from broadcast to delivery at the leader, for each operation, in order.
+        throughput: writes a second that the client's server delivered, once the pipeline was full.
+        latencies: nanoseconds from request to delivery at the client's server, for each write, in order.
         interface: the fraction of the time for which the leader's interface was sending.
         disk: the fraction of the time for which the leader's disk was forcing.
         batch: operations per forced write, on average; 0 if there was no forced write.
@@ -109,6 +109,7 @@ def fill(s: StateView, setting: Setting) -> None:
     s.slow, s.slow_by = setting.slow, setting.slow_by
     s.proposal_time = setting.sending(setting.proposal_bytes)
     s.small_time = setting.sending(setting.small_bytes)
+    s.client, s.read_time = setting.client, setting.read_time
     s.disk = bool(disk.force or disk.rate)
     s.force_time, s.force_spread = disk.force - disk.spread, 2 * disk.spread
     s.write_time = setting.size * SECOND // disk.rate if disk.rate else 0
@@ -153,11 +154,12 @@ def measured(s: StateView, setting: Setting) -> Measured:
     """Return the measurements of a finished run.
 
     Its throughput is counted from the delivery by which as many operations were delivered as may be outstanding, so
-    that what was broadcast at once before the first is left out, to the last.
+    that what was broadcast at once before the first is left out, to the last; of a follower's clients, to the last
+    whose delivery let another be requested, since those behind it meet idle ways.
     """
     began = column(s, "began", setting.operations)
     ended = column(s, "ended", setting.operations)
-    first, last = setting.outstanding - 1, setting.operations - 1
+    first, last = setting.outstanding - 1, setting.operations - 1 - setting.client * setting.outstanding
     throughput = 0.0
     if last > first and ended[last] > ended[first]:
         throughput = (last - first) * SECOND / (ended[last] - ended[first])

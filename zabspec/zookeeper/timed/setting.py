@@ -13,6 +13,7 @@ SECOND = 1_000_000_000  # nanoseconds, in which all times are
 MOST_SERVERS = 13  # as many as Figure 6 has
 MOST_OPERATIONS = 8_000  # the number of transactions that a history has room for
 MOST_OUTSTANDING = 1_000  # as many as the paper's benchmark keeps
+MOST_READS = 1_000  # for each write
 MOST_SLOW = 20_000_000  # the most additional nanoseconds of a message to a slow follower, or from it
 
 # A packet of ZooKeeper's leaders and followers: a type (4 bytes), a zxid (8), the length of its data (4), and how many
@@ -74,6 +75,8 @@ class Setting:
         slow: the number of slow followers, which are the last ones.
         slow_by: additional nanoseconds of a message to a slow follower, or from it.
         unanimous: whether the only quorum is all servers; if not, majorities are.
+        client: the server whose clients make the operations: 0 is the leader, 1 a follower.
+        reads: reads for each write, spread evenly over the servers; each is answered by the server that it comes to.
     """
 
     servers: int
@@ -88,6 +91,8 @@ class Setting:
     slow: int = 0
     slow_by: int = 0
     unanimous: bool = False
+    client: int = 0
+    reads: float = 0.0
 
     def __post_init__(self) -> None:
         """Check the setting.
@@ -103,12 +108,14 @@ class Setting:
         self.within("jitter, in ns,", self.jitter, 0, SECOND)
         self.within("slow followers", self.slow, 0, self.servers - 1)
         self.within("delay of a slow follower, in ns,", self.slow_by, 0, MOST_SLOW)
+        self.within("client", self.client, 0, 1)
+        self.within("reads for each write", self.reads, 0, MOST_READS)
         self.within("bandwidth, in bits a second,", self.bandwidth, 1_000_000, 100 * GIGABIT)
         self.within("forced write, in ns,", self.disk.force, 0, 10 * SECOND)
         self.within("spread of a forced write, in ns,", self.disk.spread, 0, self.disk.force)
 
     @staticmethod
-    def within(what: str, value: int, low: int, high: int) -> None:
+    def within(what: str, value: float, low: int, high: int) -> None:
         if not low <= value <= high:
             raise ConfigError(f"the {what} must be {low:,} to {high:,}, not {value:,}")
 
@@ -131,6 +138,12 @@ class Setting:
     def small_bytes(self) -> int:
         """Return the bytes of an acknowledgement, or a commit, on the wire."""
         return on_wire(PACKET)
+
+    @property
+    def read_time(self) -> int:
+        """Return the nanoseconds for which a server's interface answers reads, for each write: an answer is as large as
+        a write."""
+        return round(self.reads * self.sending(self.proposal_bytes) / self.servers)
 
     def sending(self, size: int) -> int:
         """Return the nanoseconds that the interface takes to send some bytes."""

@@ -37,17 +37,20 @@ def timed_fields(nodes: int, message: MessageUnion, operations: int) -> tuple[Fi
         Field("draws", Int(0, 2**40), net, (), "how many random numbers were taken"),
         Field("now", time, net, (), "nanoseconds since the first broadcast"),
         Field("operations", count, net, (), "operations in the run"),
+        Field("client", NodeId.of(nodes), net, (), "the server whose clients make them"),
+        Field("requested", count, net, (), "operations requested there"),
         Field("outstanding", count, net, (), "how many may be undelivered"),
         Field("abcasts", count, net, (), "operations broadcast"),
-        Field("delivered", count, net, (), "operations that the leader has delivered"),
-        Field("began", time, net, (operations,), "when each was broadcast"),
-        Field("ended", time, net, (operations,), "when the leader delivered it"),
+        Field("delivered", count, net, (), "operations that the client's server has delivered"),
+        Field("began", time, net, (operations,), "when each was requested"),
+        Field("ended", time, net, (operations,), "when the client's server delivered it"),
         Field("one_way", time, net, (), "what a message takes from one interface to another"),
         Field("jitter", time, net, (), "and as much more at most"),
         Field("slow", Int(0, nodes), net, (), "how many of the servers, the last ones, are slow"),
         Field("slow_by", time, net, (), "what a message to a slow server, or from it, takes besides"),
         Field("proposal_time", time, net, (), "what the interface takes to send a proposal"),
         Field("small_time", time, net, (), "what it takes to send another message"),
+        Field("read_time", time, net, (), "what it takes, for each write, to answer the reads at a server"),
         Field("interface_free", time, net, (NODE,), "when the interface has sent what it has"),
         Field("interface_busy", time, net, (NODE,), "how long it has been sending"),
         Field("down", message, net, way, "on their way from the leader, in a ring"),
@@ -96,8 +99,8 @@ def run(s: State, events: int) -> int:
     """
     done = 0
     while done < events and s.delivered < s.operations and s.error == 0:
-        while s.abcasts < s.operations and s.abcasts - s.delivered < s.outstanding and may_abcast(s, 0):
-            on_abcast(s, 0)
+        while s.requested < s.operations and s.requested - s.delivered < s.outstanding and may_abcast(s, 0):
+            request(s)
         happen(s, next_event(s))
         done = done + 1
     return done
@@ -134,6 +137,8 @@ def happen(s: State, what: int) -> None:
         s.down_count[p] = s.down_count[p] - 1
         if s.down[p][k].kind == PROPOSE:
             f_3_2(s, p, s.down[p][k])
+            if p != s.leader[p]:
+                answer_reads(s, p)
         elif s.down[p][k].kind == COMMIT:
             f_3_3(s, p, s.down[p][k])
         begin_forcing(s, p)
@@ -141,7 +146,9 @@ def happen(s: State, what: int) -> None:
         k = s.up_first[p]
         s.up_first[p] = after(k)
         s.up_count[p] = s.up_count[p] - 1
-        if s.up[p][k].kind == ACK:
+        if s.up[p][k].kind == PROPOSE:
+            broadcast(s)
+        elif s.up[p][k].kind == ACK:
             l_3_2(s, s.leader[p], p, s.up[p][k])
     else:
         disk_is_done(s, p)
@@ -161,6 +168,30 @@ def drawn(s: State, most: int) -> int:
     """Return a random number of 0..most."""
     s.draws = s.draws + 1
     return unsigned_rem(splitmix64(wrap_add(splitmix64(s.seed), s.draws)), most + 1)
+
+
+# --- clients -------------------------------------------------------------------------------------
+
+
+def request(s: State) -> None:
+    """Take a client's next operation: a follower forwards it, as a PROPOSE without a zxid."""
+    s.began[s.requested] = s.now
+    s.requested = s.requested + 1
+    if s.client == 0:
+        broadcast(s)
+    else:
+        send_up(s, s.client, PROPOSE(epoch=EPOCH, txn=Txn(epoch=0, counter=0, value=0)))
+
+
+def broadcast(s: State) -> None:
+    on_abcast(s, 0)
+    answer_reads(s, 0)
+
+
+def answer_reads(s: State, p: Node) -> None:
+    """Occupy the interface of p with the answers to the reads that come to it with each write."""
+    s.interface_free[p] = max(s.now, s.interface_free[p]) + s.read_time
+    s.interface_busy[p] = s.interface_busy[p] + s.read_time
 
 
 # --- the network ---------------------------------------------------------------------------------
@@ -200,7 +231,7 @@ def send_up(s: State, f: Node, m: AnyMessage) -> None:
     """Send the follower's message to its leader now."""
     arrives = s.now
     if f != s.leader[f]:
-        arrives = sent(s, f, f, s.small_time)
+        arrives = sent(s, f, f, s.proposal_time if m.kind == PROPOSE else s.small_time)
     k = place_in(s.up_first[f], s.up_count[f])
     if s.up_count[f] > 0:
         arrives = max(arrives, s.up_at[f][k - 1 if k > 0 else RING - 1])
@@ -238,14 +269,13 @@ def disk_is_done(s: State, p: Node) -> None:
 
 def abcast(s: State, p: Node, epoch: int, counter: int) -> Txn:
     """Broadcast the client's next operation."""
-    s.began[s.abcasts] = s.now
     s.abcasts = s.abcasts + 1
     return Txn(epoch=epoch, counter=counter, value=s.abcasts)
 
 
 def abdeliver(s: State, p: Node, t: Txn) -> None:
-    """Record the end of an operation at the leader's delivery."""
-    if p == s.leader[p]:
+    """Record the end of an operation when the client's server delivers it."""
+    if p == s.client:
         s.ended[t.value - 1] = s.now
         s.delivered = s.delivered + 1
 
