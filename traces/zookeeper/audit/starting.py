@@ -38,6 +38,7 @@ from zabspec.zookeeper.state import WIDTH
 from zabspec.zookeeper.variants.releases import epoch_of_snapshot_counts
 
 STARTS, REFUSES, UNKNOWN = "starts", "refuses", "unknown"
+LONG = (1 << 64) - 1  # Java writes a negative number as its two's complement
 
 
 @dataclass
@@ -161,6 +162,10 @@ def read_by_start(whole: Server, rules: Rules) -> Reading:
         return out
     if any(x.state == "unreadable" for x in server.snapshots):
         out.doubt = "a snapshot cannot be read"
+        return out
+    deadly = [x.name for x in server.snapshots if x.fatal and not x.usable and x.zxid >= out.from_zxid]
+    if deadly:
+        out.doubt = f"a start reads {' and '.join(deadly)}, whose damage may end a server"
         return out
     tried = [x for x in reversed(server.snapshots) if x.ended][:TRIED]
     if tried and out.base not in tried:
@@ -363,10 +368,10 @@ def epochs_checked(out: Start, server: Server, rules: Rules, base: int) -> Start
         # which of its two reasons: with every epoch accepted there is one left
         older, _ = recovered(base, out.zxid, values["currentEpoch"], max(out.zxid >> 32, accepted, current), marked)
         if ends and older:
-            line = f"The current epoch, {current:x}, is older than the last zxid, {out.zxid}"
+            line = f"The current epoch, {current & LONG:x}, is older than the last zxid, {out.zxid}"
             return refused(out, line, f"currentEpoch is {current}, and its history ends with {zxid_text(out.zxid)}")
     if ends:
-        line = f"The accepted epoch, {accepted:x} is less than the current epoch, {current:x}"
+        line = f"The accepted epoch, {accepted & LONG:x} is less than the current epoch, {current & LONG:x}"
         return refused(out, line, f"acceptedEpoch says {accepted}, and currentEpoch {current}")
     out.epoch = current
     return out

@@ -100,6 +100,11 @@ class Rules:
         return self.version >= (3, 6)
 
     @property
+    def reads_last_zxid(self) -> bool:
+        """Return whether a start reads behind a snapshot's digest (DataTree.deserializeLastProcessedZxid, 3.9)."""
+        return self.version >= (3, 9)
+
+    @property
     def checks_places(self) -> bool:
         """Return whether a start refuses snapshots in the log directory and logs in the data directory.
 

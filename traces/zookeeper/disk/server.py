@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from traces.zookeeper.disk.files import has_gone
@@ -258,6 +258,8 @@ class Server:
                 and (rules.checks_places or f.path.parent == d.folders[-1])]  # fmt: skip
         snapshots = [x for x in whole.snapshots if zxid_in(x.name, "snapshot", rules.parts) >= 0
                      and (rules.reads_packed or not packing(x.name)) and x.path.parent in places]  # fmt: skip
+        if not rules.reads_last_zxid:
+            snapshots = [replace(x, state="whole") if x.behind and x.ended else x for x in snapshots]
         snapshots = [x if x.widest <= rules.longest else x.refused(rules.longest) for x in snapshots]
         out = Server(d, logs, snapshots, whole=whole)
         out.follow()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from traces.zookeeper.disk.memory import ByteBuffer
 
+NO_ROOM = -2
+
 
 def number_at(source: ByteBuffer, p: int, count: int) -> int:
     """Return a number of `count` bytes, the lowest first."""
@@ -17,7 +19,7 @@ def unsnap(source: ByteBuffer, filled: int, out: ByteBuffer) -> int:
     """Decompress the first `filled` bytes of a text into another.
 
     Returns:
-        The number of bytes, or -1 if it is no such block, or there is no room.
+        The number of bytes; -1 if it is no such block, `NO_ROOM` if there is no room.
     """
     size = 0
     shift = 0
@@ -31,7 +33,7 @@ def unsnap(source: ByteBuffer, filled: int, out: ByteBuffer) -> int:
         shift = shift + 7
         p = p + 1
     if size > out.room:
-        return -1
+        return NO_ROOM
     n = 0
     while p < filled:
         tag = source.data[p]

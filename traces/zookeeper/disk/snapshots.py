@@ -5,7 +5,9 @@ Memory holds one piece of it, and the tree without its data.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterator
@@ -17,7 +19,7 @@ from traces.zookeeper.disk import tree_kernel as tk
 from traces.zookeeper.disk.files import has_gone, stamp
 from traces.zookeeper.disk.memory import ByteBuffer
 from traces.zookeeper.disk.rules import packing
-from traces.zookeeper.disk.snappy_kernel import unsnap
+from traces.zookeeper.disk.snappy_kernel import NO_ROOM, unsnap
 from traces.zookeeper.disk.trees import DataTree
 from zabspec.files import Unreadable, opened, reason
 from zabspec.language.native.kernels import machine
@@ -40,6 +42,10 @@ class Malformed(Exception):
     """The file is no snapshot; the message says why."""
 
 
+class Fatal(Malformed):
+    """A server that reads this may end, by its memory and its library of Snappy, and take no older snapshot."""
+
+
 @dataclass
 class Snapshot:
     """A snapshot file.
@@ -55,6 +61,8 @@ class Snapshot:
         newest: the largest zxid in its nodes. widest: the length of its longest path or data.
         seals: the checksums that are wrong.
         ended: whether the file was complete when reading began; not determined for a compressed one.
+        behind: what is broken, if anything is, lies behind the digest, where releases before 3.9 read nothing.
+        fatal: what is broken may end a server that reads it.
     """
 
     path: Path
@@ -74,6 +82,8 @@ class Snapshot:
     widest: int = 0
     seals: list[str] = field(default_factory=list)
     ended: bool = False
+    behind: bool = False
+    fatal: bool = False
 
     @property
     def name(self) -> str:
@@ -185,21 +195,29 @@ def limited(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
 
 
 def gzip_pieces(fd: int) -> Iterator[bytes]:
-    """Yield pieces decompressed by gzip, member after member."""
-    unzip = zlib.decompressobj(31)
+    """Yield pieces decompressed by gzip, member after member, as Java does.
+
+    All before an error is read, a wrong checksum among them, and bytes behind a member that begin none are its end.
+    """
+    unzip, members = zlib.decompressobj(31), 0
     for piece in plain_pieces(fd):
         rest = piece
         while rest:
+            before = unzip.copy()
             try:
                 out = unzip.decompress(rest, PIECE)
             except zlib.error as problem:
+                if members and re.search("header|method", str(problem)):
+                    return
+                with contextlib.suppress(zlib.error):
+                    for k in range(len(rest)):
+                        if out := before.decompress(rest[k : k + 1]):
+                            yield out
                 raise Malformed(f"gzip: {problem}") from None
             if out:
                 yield out
             if unzip.eof:
-                rest, unzip = unzip.unused_data, zlib.decompressobj(31)
-                if not rest.strip(b"\0"):
-                    rest = b""
+                rest, unzip, members = unzip.unused_data, zlib.decompressobj(31), members + 1
             else:
                 rest = unzip.unconsumed_tail
                 if not out and not rest:
@@ -223,12 +241,14 @@ def snappy_pieces(fd: int) -> Iterator[bytes]:
             at += 16
             continue
         if length > BLOCK_ROOM:
-            raise Malformed(f"a Snappy block of {length:,} bytes")
+            raise Fatal(f"a Snappy block of {length:,} bytes")
         data = os.pread(fd, length, at + 4)
         if len(data) < length:
             return
         source.views["data"].memory[:length] = data
         count = run(source, length, out)
+        if count == NO_ROOM:
+            raise Fatal(f"a Snappy block of more than {BLOCK_ROOM:,} bytes")
         if count < 0:
             raise Malformed("a Snappy block that cannot be decompressed")
         at += 4 + length
@@ -285,7 +305,7 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     except Torn:
         out.state, out.why = "torn", "it ends before the tree does"
     except Malformed as problem:
-        out.state, out.why = "broken", str(problem)
+        out.state, out.why, out.fatal = "broken", str(problem), isinstance(problem, Fatal)
     except Unreadable as problem:
         out.state, out.why = "gone" if has_gone(path, problem) else "unreadable", str(problem)
     except OSError as problem:
@@ -323,6 +343,7 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
         out.digest_zxid, version, out.digest = s.number("q"), s.number("i"), s.number("q")
         check_seal(s, out, "the checksum behind the digest")
         out.has_digest = out.digest_zxid != 0 and version == k.DIGEST_VERSION
+    out.behind = not out.seals
     if s.filled - s.at > 0 or s.more():
         out.last_processed = s.number("q")
         check_seal(s, out, "the third checksum")
