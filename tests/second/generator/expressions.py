@@ -493,7 +493,12 @@ class Expressions:
             return None
         assert isinstance(a[1], Row)
         assert isinstance(b[1], Row)
-        return f"{a[0]} {self.one('==', '!=')} {b[0]}" if a[1].element == b[1].element else None
+        if a[1].element != b[1].element:
+            return None
+        op, element = self.one("==", "!="), a[1].element
+        if isinstance(element, Number) and 0 <= element.low <= element.high < 63 and len(a[0] + b[0]) % 2:
+            return f"{{v for v in {a[0]}}} {op} set({b[0]})"  # which draws nothing
+        return f"{a[0]} {op} {b[0]}"
 
     def few(self, scope: Scope, kind: Members | Numbers) -> str | None:
         """A set of one or two members that are written out."""

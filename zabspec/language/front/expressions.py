@@ -92,6 +92,7 @@ SETS = {"|": "m in a or m in b", "&": "m in a and m in b", "-": "m in a and m no
 INSTEAD = {
     "print": ": `zabcheck walk` shows every state", "random": ": a choice of any kind is any_of(...) or choose(...)",
     "time": ": declare a timer or a clock", "sorted": ": loop over the numbers in their order",
+    "int": ": write 1 if ... else 0", "next": ": write min(... for ..., default=0), or any_of(s, {...}) for each",
 }  # fmt: skip
 TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
@@ -650,10 +651,19 @@ class Expressions:
                 if not 1 <= count <= MOST_MEMBERS:
                     raise self.fail(through, f"a set has members 0..{MOST_MEMBERS - 1}")
                 return SetOf(count)
-        found = self.expr(through)
-        if not isinstance(found.type, t.SetType):
-            raise self.fail(through, "a set comprehension goes through range(bound), processes(s) or a set")
-        return found.type.kind
+        found = self.expr(through).type
+        if isinstance(found, t.SeqType) and isinstance(found.kind.element, Int):
+            element = found.kind.element
+            if isinstance(element, NodeId):
+                said = f"write {{q for q in processes(s) if q in {ast.unparse(through)}}}"
+                raise self.fail(through, f"a sequence of processes may have NOBODY: {said}")
+            if element.lo < 0 or element.hi >= MOST_MEMBERS:
+                raise self.fail(through, f"a set {members_of(MOST_MEMBERS)}: there are {element.lo}..{element.hi}")
+            return SetOf(element.hi + 1)
+        if not isinstance(found, t.SetType):
+            said = "range(bound), processes(s), a set, or a sequence of numbers"
+            raise self.fail(through, f"a set comprehension goes through {said}")
+        return found.kind
 
     # --- roles -------------------------------------------------------------------------------
 
@@ -1055,6 +1065,9 @@ class Expressions:
                 through = gone_through(node.args[0])
                 return self.set_of(ast.copy_location(ast.SetComp(through.elt, through.generators), node))
             value = self.expr(node.args[0]) if node.args else t.Const(t.SetType(EMPTY), 0)
+            if isinstance(value.type, t.SeqType):
+                through = gone_through(node.args[0])
+                return self.set_of(ast.copy_location(ast.SetComp(through.elt, through.generators), node))
             return self.coerce(value, value.type if isinstance(value.type, t.SetType) else t.SetType(EMPTY), node)
         if name == "len" and len(node.args) == 1:
             return self.length(node.args[0], node)
