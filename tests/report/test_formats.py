@@ -16,7 +16,7 @@ from checker.report.formats.format import Format
 from checker.report.formats.html import page_of_parts
 from checker.report.formats.junit import junit_xml
 from checker.report.formats.terminal import plain_text, shown
-from checker.report.result import ERROR, FAILURE, StatedResult, Table, Verdict, Words
+from checker.report.result import ERROR, FAILURE, SKIPPED, StatedResult, Table, Verdict, Words
 
 HOSTILE = "<script>&\x1b[31m\x00</pre>"
 RESULT = StatedResult(
@@ -61,6 +61,18 @@ def test_a_test_report_counts_how_cases_end() -> None:
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["3", "1", "1", "0"]
     assert [[part.tag for part in case] for case in suite.iter("testcase")] == [["failure"], ["error"], []]
     assert suite.get("time") is None
+
+
+@pytest.mark.parametrize(
+    ("code", "ends", "errors"), [(3, SKIPPED, 1), (1, "", 1), (3, ERROR, 1), (1, FAILURE, 0), (0, "", 0)]
+)
+def test_a_test_report_does_not_pass_where_the_command_does_not(code: int, ends: str, errors: int) -> None:
+    told = StatedResult("it is unknown", code, judged=[Verdict("MAY_NOT_START", "WARN", ends=ends)])
+    suite = ElementTree.fromstring(junit_xml(told))[0]
+    assert suite.get("errors") == str(errors)
+    wrong = [part for part in suite.iter() if part.tag in (FAILURE, ERROR)]
+    assert bool(wrong) == (code != 0)
+    assert ends in (ERROR, FAILURE) or all(part.get("message") == "it is unknown" for part in wrong)
 
 
 def test_nothing_of_a_result_becomes_markup() -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from checker.report.formats.format import Format
-from checker.report.result import ERROR, FAILURE, SKIPPED, Result
+from checker.report.result import ERROR, FAILURE, SKIPPED, Result, Verdict
 
 
 def junit_xml(result: Result) -> bytes:
     """Return the document.
 
     A violation is a failure with its trace; a missing verdict because the run was cut short is an error, so that it
-    does not look like a success.
+    does not look like a success. Where no case ends so and the exit code is not 0, one more does, since a host passes a
+    file whose cases are passed or skipped.
     """
     from xml.etree import ElementTree
 
     cases, seconds = list(result.said()), result.seconds
+    if result.exit_code and not {FAILURE, ERROR} & {c.ends for c in cases}:
+        cases.append(Verdict("exit code", "no verdict", ends=ERROR, message=result.sentence))
     root = ElementTree.Element("testsuites", name=result.suites)
     suite = ElementTree.SubElement(root, "testsuite", name=clean(result.title))
     if seconds is not None:

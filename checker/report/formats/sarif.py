@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_from_bytes
 
+from checker.errors import NO_VERDICT
 from checker.report.formats.format import Format
 from checker.report.result import ReportFinding, ReportPlace, Result, Rule, installed_version
 from checker.report.sources import from_top
@@ -59,7 +60,10 @@ def sarif(
             }
         },
         "invocations": [
-            {"executionSuccessful": not trouble, "exitCode": code, "toolExecutionNotifications": notes}
+            {
+                "executionSuccessful": not trouble and code < NO_VERDICT, "exitCode": code,
+                "toolExecutionNotifications": notes,
+            }
         ],
         "columnKind": "utf16CodeUnits",
         "results": [result(finding, places[finding.rule], root) for finding in findings],
