@@ -27,7 +27,7 @@ from zabspec.language.layout.notation import named_by, process_name, value_text,
 from zabspec.language.layout.schema import Field
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.roles import has, roles_of
-from zabspec.simulator.dump import Dump, FieldDump, Process, digest
+from zabspec.simulator.dump import Difference, Dump, FieldDump, Process, difference, digest
 from zabspec.simulator.run import Run, Simulator, play, simulator_for
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class Simulated(Answered):
         names: the properties to check; empty for all that are checked by default.
         check: whether the run is checked. show: whether its end is shown.
         judged: the verdicts, each with an explanation.
+        foreign: the dump of another program. difference: where it differs.
         unsaved: what could not be written.
 
     Raises:
@@ -57,7 +58,15 @@ class Simulated(Answered):
     indent = 2
 
     def __init__(
-        self, run: Run, request: Request, engine: str, names: tuple[str, ...], *, check: bool, show: bool
+        self,
+        run: Run,
+        request: Request,
+        engine: str,
+        names: tuple[str, ...],
+        *,
+        check: bool,
+        show: bool,
+        foreign: bytes | None = None,
     ) -> None:
         self.run, self.request, self.names, self.check, self.show = run, request, names, check, show
         self.trace = request.outputs.get("trace")
@@ -75,6 +84,8 @@ class Simulated(Answered):
             dump = Dump(simulator.layout)
             self.processes, self.dump = dump.processes(self.state), dump.canonical(self.state)
         self.sha256 = digest(self.dump)
+        self.foreign = foreign
+        self.difference = None if foreign is None else difference(self.dump, foreign)
 
     def play(self, engine: str, listen: bool, check: bool) -> Simulator:
         """Run the simulation in each requested way; return the simulator of the last one."""
@@ -101,12 +112,14 @@ class Simulated(Answered):
     def exit_code(self) -> int:
         """3 too where a check put nothing to the test: what is untested does not hold."""
         untested = self.check and not any(v.met for v, _ in self.judged)
+        if self.difference and not self.unsaved:
+            return VIOLATED
         return VIOLATED if self.broken and not self.unsaved else NO_VERDICT if self.unsaved or untested else HELD
 
     @property
     def raw(self) -> str:
         """The digest alone, as the lab's program prints it, if the request asks for no more."""
-        return "" if self.check or self.show else self.sha256
+        return "" if self.check or self.show or self.foreign is not None else self.sha256
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
@@ -124,6 +137,8 @@ class Simulated(Answered):
         verdict = f"{plural(len(self.judged), 'property')} checked, none violated"
         if not self.judged:
             verdict = "not checked (use check=True)"
+        if self.foreign is not None:
+            verdict = f"the other dump {compared(self.difference)}; {verdict}"
         return f"{f'VIOLATED: {broken}' if broken else verdict}; {self.summary()}; sha256 {self.sha256}"
 
     def said(self) -> Iterator[result.Verdict]:
@@ -228,6 +243,8 @@ class Simulated(Answered):
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)
         parts: list[Part] = [f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
+        if self.foreign is not None:
+            parts.append(f"the other dump {compared(self.difference)}")
         if self.show:
             head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:
@@ -317,6 +334,8 @@ class Simulated(Answered):
             "in_flight": s.sim_queued,
             "processes": self.as_objects(),
         }
+        if self.foreign is not None:
+            out["difference"] = self.difference and asdict(self.difference)
         if self.check:
             out["properties"] = [
                 {"name": v.of.name, "verdict": verdict_word(v)} | said_of(v, why) for v, why in self.judged
@@ -325,6 +344,17 @@ class Simulated(Answered):
         if self.trace:
             out["trace"] = next(iter(self.saved), None)
         return out
+
+
+def compared(found: Difference | None) -> str:
+    """Return what a foreign dump differs in, in words."""
+    if found is None:
+        return "is equal"
+    if not found.field:
+        return f"differs at byte {found.byte}, where this dump ends"
+    where = f"p{found.node}'s {found.field}" if found.node is not None else found.field
+    there = "not there" if found.there is None else f"{found.there} there"
+    return f"differs at byte {found.byte}: {where} is {found.here} here, {there}"
 
 
 def not_judged(protocol: str, verdicts: Sequence[Verdict]) -> list[tuple[Verdict, str]]:

@@ -27,6 +27,7 @@ from checker.requests.base.model import (
 )
 from checker.requests.base.request import File, Option, Request, Words, function, names_in
 from checker.requests.base.watch import QUIET, Watch
+from zabspec.files import read_bytes
 from zabspec.typed import Natural
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from zabspec.simulator.run import Fault, Run, SimulationError
 
 NUMBER = r"\s*(\d{1,18})\s*"
+LARGEST_DUMP = 1 << 30  # bytes that are read
 LARGEST_RUN = 1 << 62  # the largest value of a column of numbers
 FAULTS = ("cut", "heal", "crash", "recover", "lose", "timeout")  # in this order within a tick
 
@@ -48,8 +50,8 @@ class Simulate(Request):
     A run follows from its seed and flags alone. All flags from --protocol to --timeout are additions to the lab; faults
     come first in their tick.
 
-    Exit codes: 0; 1 --check found a violation, or a user protocol has a run-time error; 2 the request is wrong; 3 the
-    run has no end, or --check put no property to the test.
+    Exit codes: 0; 1 --check found a violation, --compare a difference, or a user protocol has a run-time error; 2 the
+    request is wrong; 3 the run has no end, or --check put no property to the test.
 
     Examples:
       zabcheck simulate --seed 42 --nodes 3 --rounds 1000 --proposals 5
@@ -57,6 +59,8 @@ class Simulate(Request):
       zabcheck simulate --seed 14 --rounds 400 --check --trace run.trace.json
       zabcheck simulate --crash 1@300 --recover 1@450 --events run.jsonl --show
       zabcheck simulate --seed 14 --table run.parquet
+      zabcheck simulate --seed 7 --dump seven.bin
+      zabcheck simulate --seed 7 --nodes 3 --compare seven.bin
       zabcheck simulate --protocol zab --cut 0-2@400 --heal 0-2@600 --check
     """
 
@@ -103,6 +107,9 @@ class Simulate(Request):
     number: Annotated[
         Natural | None, Option("With --table: the number of the run (default: the seed).", flag="run")
     ] = None
+    compare: Annotated[
+        File, Option("Compare a dump of another program: name the first node and field that differ.", place="read")
+    ] = ""
     show: Annotated[bool, Option("Print the final state of the cluster.")] = False
     check: Annotated[bool, Option("Check the run against every property of histories.")] = False
     properties: Checked = ()
@@ -172,6 +179,21 @@ class Simulate(Request):
             **delay,
         )
 
+    def foreign(self) -> bytes | None:
+        """Return the dump to compare with; None if the request names none.
+
+        Raises:
+            RequestError: it cannot be read, or the protocol's own dump has other fields than the lab's.
+        """
+        if not self.compare:
+            return None
+        if not protocol_named(self.name).declared.replicas:
+            raise RequestError(f"--compare is for the lab's dump, and that of {self.name} has other fields")
+        try:
+            return read_bytes(self.compare, LARGEST_DUMP)
+        except OSError as problem:
+            raise RequestError(f"{self.compare}: {problem.strerror}") from None
+
     def traced(self) -> Configuration | None:
         from zabspec.model import Configuration
 
@@ -188,8 +210,15 @@ class Simulate(Request):
             run = self.run()
             if self.table:
                 check_table(run)
+            foreign = self.foreign()
             simulated = Simulated(
-                run, self, self.engine or "compiled", names_in(self.properties), check=self.check, show=self.show
+                run,
+                self,
+                self.engine or "compiled",
+                names_in(self.properties),
+                check=self.check,
+                show=self.show,
+                foreign=foreign,
             )
         except SimulationError as problem:
             raise met_in(run, problem) or NoVerdict(f"the run does not end: {problem}") from None

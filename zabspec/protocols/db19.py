@@ -29,6 +29,16 @@ from zabspec.worlds.actor import ELECTION_TIMER, HEARTBEAT_TIMER, arm_timer, sen
 LOOKING, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 
 
+def names_acks(size: Size) -> bool:
+    """Whether AckEpoch says which epoch it acknowledges, which the lab's does not: the repair is among the variants."""
+    together = ("all-but-", "repaired")
+    names = size.variant.split(",")
+    return "named-acks" in names or any(v.startswith(together) and v != "all-but-named-acks" for v in names)
+
+
+Named = Annotated[int, lambda size: size.epoch if names_acks(size) else None]
+
+
 # The lab's "Wire format"; LookForLeader and Vote are the election's.
 class NewEpoch(MessageType):
     new_epoch: Epoch
@@ -37,7 +47,7 @@ class NewEpoch(MessageType):
 class AckEpoch(MessageType):
     current_epoch: Epoch
     last_zxid: Zxid
-    new_epoch: Epoch  # not the lab's, whose AckEpoch does not say which epoch it acknowledges: always 0
+    new_epoch: Named
 
 
 class NewLeader(MessageType):
@@ -206,13 +216,7 @@ def on_new_epoch(s: State, p: Node, source: Node, m: NewEpoch) -> None:
 
 def acknowledge_epoch(s: State, p: Node, source: Node, m: NewEpoch) -> None:
     """Reply AckEpoch(current_epoch, last_zxid)."""
-    e = named_epoch(s, p, m)
-    send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p), new_epoch=e))
-
-
-def named_epoch(s: State, p: Node, m: NewEpoch) -> int:
-    """AckEpoch: which epoch it says it acknowledges; the lab's says none."""
-    return 0
+    send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=last_zxid(s, p)))
 
 
 def acknowledges_again(s: State, p: Node, source: Node, m: NewEpoch) -> bool:

@@ -15,6 +15,7 @@ from zabspec.protocols.db19 import (
     FOLLOWING, Ack, AckEpoch, NewEpoch, NewLeader, Propose, last_zxid,
 )  # fmt: skip
 from zabspec.protocols.election import zxid_less
+from zabspec.worlds.actor import send
 
 
 def discovery_not_done(s: State, p: Node) -> bool:
@@ -64,9 +65,10 @@ def history_no_later(s: State, p: Node, m: AckEpoch) -> bool:
     return not zxid_less(last_zxid(s, p), m.last_zxid)
 
 
-def epoch_acknowledged(s: State, p: Node, m: NewEpoch) -> int:
+def acknowledge_by_name(s: State, p: Node, source: Node, m: NewEpoch) -> None:
     """AckEpoch says which epoch it acknowledges."""
-    return m.new_epoch
+    zxid = last_zxid(s, p)
+    send(s, p, source, AckEpoch(current_epoch=s.current_epoch[p], last_zxid=zxid, new_epoch=m.new_epoch))
 
 
 def of_pending_epoch(s: State, p: Node, m: AckEpoch) -> bool:
@@ -141,7 +143,7 @@ REPAIRS = (
         name="named-acks",
         rule="AckEpoch",
         summary="AckEpoch says which epoch it acknowledges, and counts for that one alone",
-        overrides={"named_epoch": epoch_acknowledged, "is_of_epoch": of_pending_epoch},
+        overrides={"acknowledge_epoch": acknowledge_by_name, "is_of_epoch": of_pending_epoch},
         repairs=True,
     ),
     Variant(

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,6 +105,74 @@ class Dump:
                 payload = b"zab-%d" % proposal
                 parts += (TXN.pack(epoch, counter, len(payload)), payload)
         return b"".join(parts)
+
+
+NUMBERS = (
+    ("id", 4), ("role", 1), ("current_epoch", 4), ("accepted_epoch", 4), ("last_zxid.epoch", 4),
+    ("last_zxid.counter", 4), ("last_committed.epoch", 4), ("last_committed.counter", 4), ("history_len", 4),
+)  # fmt: skip
+ZXID = (("zxid.epoch", 4), ("zxid.counter", 4), ("payload_len", 4))
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first difference of a foreign dump.
+
+    Attributes:
+        byte: as `cmp` counts it, from 1.
+        node: the node, or None in front of them all, or behind.
+        field: the field; empty behind the end of this dump.
+        here, there: its value in this dump and in the foreign one; None if that ends in it or before.
+    """
+
+    byte: int
+    node: int | None
+    field: str
+    here: int | str | None
+    there: int | str | None
+
+
+def difference(dump: bytes, foreign: bytes) -> Difference | None:
+    """Return the first difference of a foreign dump from a whole one; None if they are equal.
+
+    Up to there they are equal, so the fields of the whole one say what stands there in the foreign one.
+    """
+    if dump == foreign:
+        return None
+    at = next((k for k, (a, b) in enumerate(zip(dump, foreign, strict=False)) if a != b), min(len(dump), len(foreign)))
+    for start, size, node, field in places(dump):
+        if at < start + size:
+            here, there = (value_of(field, data[start : start + size], size) for data in (dump, foreign))
+            return Difference(at + 1, node, field, here, there)
+    return Difference(at + 1, None, "", None, None)
+
+
+def places(dump: bytes) -> Iterator[tuple[int, int, int | None, str]]:
+    """Yield where each field of a dump begins, its size, its node and its name."""
+    yield from ((0, len(MAGIC), None, "magic"), (len(MAGIC), 4, None, "node_count"))
+    at = len(MAGIC) + 4
+    for node in range(number(dump, at - 4)):
+        for name, size in NUMBERS:
+            yield at, size, node, name
+            at += size
+        for k in range(number(dump, at - 4)):
+            for name, size in ZXID:
+                yield at, size, node, f"history[{k}].{name}"
+                at += size
+            length = number(dump, at - 4)
+            yield at, length, node, f"history[{k}].payload"
+            at += length
+
+
+def number(dump: bytes, at: int) -> int:
+    return int.from_bytes(dump[at : at + 4], "little")
+
+
+def value_of(field: str, data: bytes, size: int) -> int | str | None:
+    """Return the value of a field; None if its bytes are not all there."""
+    if len(data) < size:
+        return None
+    return repr(data)[1:] if field.endswith(("magic", "payload")) else int.from_bytes(data, "little")
 
 
 class FieldDump:
