@@ -246,8 +246,8 @@ class Claims(Statements):
         body: Lines = self.one(
             ["k = 0", f"if {size} > 0:", f"    return {at}.source == {at}.target", "return True"],
             [f"n = {size}", "if n > 0:", f"    return {last}.target != 0", "return True"],
-            ["k = 0", f"while k < {size}:", f"    if {at}.source == 0 and k > 0:", "        return False",
-             "    k = k + 1", "return True"],
+            [f"for k in range({size}):", f"    if {at}.source == 0 and k > 0:", "        return False",
+             "return True"],
             ["k = 0", f"for j in range({size}):", "    k = j", f"return {size} == 0 or {at}.source == 0"],
             [f"return {size} == 0 or {name}_at(s, 0)"],
         )  # fmt: skip

@@ -146,8 +146,6 @@ class FunctionTyper(Sentences):
                 return self.assign(target, self.expr(node.value), node)
             case ast.AugAssign(op=op):
                 target = node.target
-                if any(isinstance(part, ast.Call) for part in ast.walk(target)):
-                    raise self.fail(node, "an index of `+=` cannot call a function: it would be called twice")
                 held = copy.copy(target)
                 held.ctx = ast.Load()  # of the target alone: what is in it is read already
                 if self.is_sequence(target):

@@ -69,7 +69,11 @@ class SourceText:
 
 
 def in_turn(node: ast.AST) -> None:
-    """Write `a, b = x, y` under a node as the assignments that Python makes in turn, so that every pass sees each."""
+    """Write statements under a node in the parts that Python takes in turn, so that every pass sees each.
+
+    `a, b = x, y` is several assignments, and an index of `+=` that calls a function, as in `s.log[f(p)] += 1`, gets a
+    name, since `+=` reads and writes.
+    """
     for name in HOLD_STATEMENTS:
         held: list[Any] = getattr(node, name, [])
         for k in reversed(range(len(held))):
@@ -77,6 +81,24 @@ def in_turn(node: ast.AST) -> None:
             match held[k]:
                 case ast.Assign([ast.Tuple(elts=to)], ast.Tuple(elts=values)) if len(to) == len(values):
                     held[k : k + 1] = separated(held[k], to, values)
+                case ast.AugAssign(target=ast.Subscript()):
+                    held[k : k + 1] = [*named_indices(held[k]), held[k]]
+
+
+def named_indices(node: ast.AugAssign) -> list[ast.stmt]:
+    """Give each index that calls a function a name, which no source can have; return the assignments, in order."""
+    made: list[ast.stmt] = []
+    part: ast.expr = node.target
+    while isinstance(part, ast.Attribute | ast.Subscript):
+        calls = isinstance(part, ast.Subscript) and any(isinstance(of, ast.Call) for of in ast.walk(part.slice))
+        if isinstance(part, ast.Subscript) and calls and not isinstance(part.slice, ast.Slice):
+            name = f"at.{part.slice.lineno}.{part.slice.col_offset}"
+            made.insert(0, ast.Assign([ast.Name(name, ast.Store())], part.slice))
+            part.slice = ast.Name(name, ast.Load())
+        part = part.value
+    for one in (*made, node):
+        ast.fix_missing_locations(ast.copy_location(one, node))
+    return made
 
 
 def separated(node: ast.Assign, places: list[ast.expr], values: list[ast.expr]) -> list[ast.stmt]:
