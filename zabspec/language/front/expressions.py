@@ -636,7 +636,10 @@ class Expressions:
         self.check_comprehension(node)
         through = [g.iter for g in node.generators if isinstance(node.elt, ast.Name) and target_of(g) == node.elt.id]
         if not through:
-            raise self.fail(node, "a set comprehension gathers what one of its loops goes through: {q for q in ...}")
+            test = ast.Compare(node.elt, [ast.Eq()], [load("k")])
+            there = ast.unparse(ast.GeneratorExp(test, node.generators))
+            said = f"{{k for k in range(...) if any{there}}}"
+            raise self.fail(node, f"a set comprehension gathers what one of its loops goes through: write {said}")
         return self.kind_through(through[0])
 
     def kind_through(self, through: ast.expr) -> SetOf:
