@@ -38,16 +38,20 @@ WORLDS = [
 
 
 def agree(c: Configuration, sizes: dict[str, int]) -> Explorer:
-    """Both engines and the second semantics explore all states: as many at each depth, with the same violations."""
+    """The compiled engine and the second semantics explore all states: as many at each depth, with the same violations.
+    In CPython the first half of the levels has as many."""
     judged = [p for p in properties_of(c.protocol) if p.default and p.judges(c.protocol)]
     machine = Explorer(Compiled(Model(c), judged, symmetry=False), 1)
-    fast, slow = machine.run(Limits(), True), Interpreter(Model(c), judged, False).run(Limits(), True)
+    fast = machine.run(Limits(), True)
+    half = len(fast.levels) // 2
+    slow = Interpreter(Model(c), judged, False).run(Limits(depth=half), True)
     budgets = {name: c.budget[name] for name in (*BUDGETS, "puts") if name in c.budget}
     request = {"protocol": c.protocol, "nodes": c.nodes, "variant": c.variant, "budgets": budgets, "sizes": sizes}
     request |= {"network": c.network}
     second = explore({**request, "properties": [p.name for p in judged]})
     levels = Counter(second["depth"])
-    assert [*fast.levels] == [*slow.levels] == [levels[k] for k in range(len(levels))]
+    assert [*fast.levels] == [levels[k] for k in range(len(levels))]
+    assert [*slow.levels] == [*fast.levels][: half + 1]
     broken = {name: v["depth"] for name, v in second["verdicts"].items() if v["result"] == "violated"}
     assert {name: v.depth for name, v in fast.violations.items()} == broken
     for found in fast.violations.values():

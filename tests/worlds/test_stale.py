@@ -13,7 +13,6 @@ from zabspec.model import ConfigError, Configuration
 STALE = Configuration(**{**ONE, "timeouts": 1}, network="stale")
 WORLDS = [
     STALE,
-    replace(STALE, txns=2),
     replace(STALE, timeouts=0, crashes=1),
     replace(STALE, timeouts=0, losses=1),
     replace(STALE, timeouts=0, power_losses=1),
