@@ -129,7 +129,7 @@ def test_every_operator_means_the_same_in_the_symbolic_world(name: str, worlds: 
 
 # --- where control ends ----------------------------------------------------------------------------
 
-ENDS = 60  # random functions
+ENDS = 30  # random functions
 LEAVES = 10  # the first of them, which others call
 MARKS = 12  # bits of `acks`
 

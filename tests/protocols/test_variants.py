@@ -124,32 +124,6 @@ def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
     assert (v.check.expect.verdict, v.check.expect.exhausted) == ("holds", True)
 
 
-def sizes(c: Configuration) -> str:
-    return f"n{c.nodes} t{c.txns} t{c.timeouts} c{c.crashes}"
-
-
-BASES = {v.base for v in SHOWN.values()} - {LARGEST, WITH_DISKS}
-BUDGETS = ("txns", "timeouts", "crashes", "losses", "power_losses", "outages")
-
-
-def is_within(c: Configuration, other: Configuration) -> bool:
-    """Whether each run of a configuration is one of another that is gone through to its end."""
-    alike = c != other and c.nodes == other.nodes and reach(other) is None
-    return alike and all(getattr(c, name) <= getattr(other, name) for name in BUDGETS)
-
-
-ALL = [base for base in BASES if not any(is_within(base, other) for other in BASES)]
-
-
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("base", sorted(ALL, key=str), ids=sizes)
-def test_the_protocol_itself_holds_there(base: Configuration) -> None:
-    result = explored(base)
-    assert looked_through(base, result)
-    assert not result.error
-    assert not result.violations
-
-
 def test_variants_combine_in_the_order_of_their_table() -> None:
     """All repairs by name are `repaired`; one name or several, given as they like."""
     db19 = PROTOCOLS["db19"]
