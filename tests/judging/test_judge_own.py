@@ -372,7 +372,7 @@ def test_violations_come_in_the_order_of_runs_whichever_unit_ends_first(tmp_path
 @pytest.mark.parametrize(
     ("name", "said"),
     [("in-turn", "it is over states, and a table has only observations: use over='history'"),
-     ("ever", "it is an @invariant; @safety properties are checked in every run")],
+     ("ever", "it is over states, and a table has only observations")],
 )  # fmt: skip
 def test_a_property_that_no_table_has_is_refused_by_what_it_needs(
     name: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -453,6 +453,20 @@ def test_a_run_is_judged_from_its_first_state_on(
     assert simulated.exit_code == 0
     judged = CliRunner().invoke(main, ["judge", "t.parquet"])
     assert (judged.exit_code, said in " ".join(judged.output.split())) == (ends, True)
+
+
+def test_what_is_checked_only_if_named_is_checked_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was called an @invariant, and refused by the command that the report advised."""
+    monkeypatch.chdir(tmp_path)
+    text = BEGUN.replace("WITHIN", "s.seen < 3").replace("initial, ", "")
+    Path("begun.py").write_text(text.replace('over="history"', 'default=False, over="history"'))
+    run = ["simulate", "--protocol", "begun.py", "--table", "t.parquet", "--check"]
+    usual, named = (CliRunner().invoke(main, [*run, *more]) for more in ([], ["--property", "within"]))
+    assert (usual.exit_code, named.exit_code) == (3, 1)
+    assert "not checked: within; --property checks what it names" in usual.output
+    judged = [CliRunner().invoke(main, ["judge", "t.parquet", *more]) for more in ([], ["--property", "within"])]
+    assert [done.exit_code for done in judged] == [3, 1]
+    assert "within is violated in run" in judged[1].output
 
 
 def test_a_violation_that_stays_is_not_said_to_have_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -175,7 +175,7 @@ PROTOCOL ="""
     ("name", "said"),
     [("of-steps", "it is over steps, and not over states or histories"),
      ("of-mail", "it reads messages in flight"),
-     ("of-none", "it is an @invariant, which is checked only if named"),
+     ("of-none", "it is checked only if named"),
      ("durability", "does not declare replicas"),
      ("no-runtime-error", "it is built in, or not a property of this protocol"),
      ("agreement", "")],

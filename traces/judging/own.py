@@ -121,8 +121,8 @@ def check_columns(file: Place, found: pa.Schema) -> None:
 
 
 def asked_of(source: Source, names: Sequence[str]) -> list[Property]:
-    """Return the properties to check: those checked by default, restricted to the given names if any."""
-    return [p for p in properties_of(source.protocol) if p.default and (not names or p.name in names)]
+    """Return the properties to check: those with the given names; without names those checked by default."""
+    return [p for p in properties_of(source.protocol) if (p.name in names if names else p.default)]
 
 
 def rows_of(unit: ObservedUnit) -> Iterator[tuple[str, Row]]:

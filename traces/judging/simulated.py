@@ -92,9 +92,12 @@ def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Propert
 
 
 def if_named(protocol: str) -> tuple[Property, ...]:
-    """Return the properties of the observed history that runs of a protocol are checked against only by name."""
-    theirs = properties_of(protocol)
-    return tuple(p for p in PROPERTIES if not p.default and p.of == HISTORY and p.judges(protocol) and p in theirs)
+    """Return the properties that runs of a protocol are checked against only by name: of the papers, and its own."""
+    theirs = [p for p in properties_of(protocol) if not p.default]
+    own = [p for p in theirs if p not in PROPERTIES and p.of in (HISTORY, STATE)]
+    asks = asks_of_network(protocol) if own else None
+    papers = [p for p in PROPERTIES if p.of == HISTORY and p.judges(protocol) and p in theirs]
+    return (*papers, *(p for p in own if asks is not None and not asks(p)))
 
 
 def why_not_judged(protocol: str, name: str) -> str:
@@ -114,14 +117,12 @@ def why_not_judged(protocol: str, name: str) -> str:
         return f"it is over {'steps' if p.of == STEP else 'terminal states'}, and not over states or histories"
     if p.passes:
         return "it reads the lengths of passes that a process gave up, which a simulated run does not keep"
-    if p in if_named(protocol) and not p.tables:
+    if p in if_named(protocol) and not (p.tables and p in PROPERTIES):
         return f"it is checked only if named: `zabcheck simulate --check --property {name}`"
     if name in of_papers and p.of == HISTORY and not p.protocols:
         return f"it is checked only if named: write the run as a table, and `zabcheck judge --property {name}`"
     if name in of_papers:
         return f"it is about the fields of {' and '.join(p.protocols)} beside those that replicas have"
-    if not p.default:
-        return "it is an @invariant, which is checked only if named: @safety is checked in every run"
     return "it reads messages in flight, which a simulated run has in its mail and not in the state"
 
 

@@ -98,8 +98,7 @@ class JudgeRequest(Request):
         if source is not None:
             if self.engine == "spark" or self.master is not None:
                 raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
-            units, known = own_units(self, table, source)
-            usual = known
+            units, known, usual = own_units(self, table, source)
         else:
             known, usual = [p.name for p in JUDGED], [p.name for p in JUDGED if p.default]
             check_names(names_in(self.properties), known)
@@ -183,8 +182,8 @@ def judged_by_spark(place: Place, request: JudgeRequest) -> Totals:
         raise NoVerdict(without_secrets(str(problem))) from None
 
 
-def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str]]:
-    """Return the units of a table of what a protocol shows, and the properties that it declares.
+def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str], list[str]]:
+    """Return the units of a table of what a protocol shows, its properties, and those that are checked by default.
 
     Raises:
         TableError: it is not a table.
@@ -197,21 +196,17 @@ def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequ
     if request.threads is not None:
         raise RequestError("a table of a user protocol is read by one thread: omit --threads")
     named = {p.name: p for p in properties_of(source.protocol)}
-    known = [name for name, p in named.items() if p.default]
+    usual = [name for name, p in named.items() if p.default]
+    known = [name for name, p in named.items() if p.default or (p.of == HISTORY and p not in PROPERTIES)]
     for name in names_in(request.properties):
         if name in named and name not in known and named[name] in PROPERTIES:
             raise RequestError(not_of_tables(named[name]))
-        if name in named and name not in known:
-            raise RequestError(
-                f"a table is not checked against {name}: it is an @invariant; @safety properties are "
-                f"checked in every run"
-            )
-        if name not in known:
+        if name not in named:
             raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
         if (of := named[name].of) != HISTORY:
             said = f"it is over {of}s, and a table has only observations: use over='history'"
             raise RequestError(f"a table is not checked against {name}: {said}")
-    return observed_units(table, source), known
+    return observed_units(table, source), known, usual
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
