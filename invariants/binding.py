@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from invariants import JOINED, MODULES
 from invariants.registry import STEP, Property
 from zabspec.authoring.declaration import ConfigError, said_at
+from zabspec.language.front.frontend import FrontEnd
 from zabspec.language.layout.kinds import Kind
 from zabspec.language.layout.schema import Role, Schema
 from zabspec.language.program import Program, own_names
@@ -67,8 +68,12 @@ def speaks_of(module: ModuleType, protocol: str) -> bool:
     return not properties or any(p.judges(protocol) for p in properties)
 
 
-def bound(model: Model) -> dict[str, Any]:
+def bound(model: Model, front: FrontEnd | None = None) -> dict[str, Any]:
     """Return the program and the properties as CPython functions, by name.
+
+    Args:
+        model: the model.
+        front: a front end of its full namespace: what it has typed is not typed again.
 
     Raises:
         LanguageError: a user protocol is outside the language, though Python would run it.
@@ -78,7 +83,7 @@ def bound(model: Model) -> dict[str, Any]:
         asked = type(model), model.extension, model.configuration
         made = Written(model.protocol.text, program.schema, program.types, program.handlers, texts_of(names))
         if _in_language.get(asked) != made:  # as it is but for the first of many traces of a text
-            check_language(model, names)
+            check_language(model, front or program.front_end(names))
             _in_language[asked] = made
     return load(program.layout, names, program.types, program.steps)
 
@@ -102,14 +107,13 @@ def texts_of(names: Mapping[str, Any]) -> dict[str, CodeType | int]:
 _in_language: dict[tuple[type, str, Configuration], Written] = {}
 
 
-def check_language(model: Model, names: dict[str, Any]) -> None:
+def check_language(model: Model, front: FrontEnd) -> None:
     """Refuse a user protocol that is outside the language.
 
     Raises:
         LanguageError: it is.
         ConfigError: a property of it reads step annotations.
     """
-    front = model.program.front_end(names)
     judging = (f.__name__ for c in model.protocol.claims for f in (c.holds, c.witness))
     for root in ("initialize", "enabled", "apply", *judging):
         front.function(root)

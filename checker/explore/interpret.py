@@ -60,7 +60,7 @@ class Interpreter:
         program = model.program
         self.layout = program.layout
         self.steps = program.steps
-        self.names = bound(model)
+        self.names = bound(model, front)
         self.bags = bool(derive.bags(self.layout))
         why = why_every_receipt(model, self.properties, front)
         self.stuttering_off = EVERY_STEP if every_step and not why else why
