@@ -424,14 +424,14 @@ def test_so_it_is_of_the_lab_s_protocol() -> None:
 @pytest.mark.slow(seconds=6)
 def test_random_protocols_keep_their_verdicts(tmp_path: Path) -> None:
     """A search without stuttering receipts says what the second semantics says, in which each receipt is a step."""
-    drawn = (protocol(seed) for seed in range(300, 330))
+    drawn = (protocol(seed) for seed in range(300, 315))
     held: list[Outcome] = []
     with Reference() as reference:
         for made in (one for one in drawn if one.request["network"] in ("datagrams", "ordered")):
             held.append(check(made, tmp_path, ("stuttering",), reference))
             assert held[-1].status == "same", held[-1].line()
     compared = [outcome for outcome in held if outcome.compared == ["stuttering left out"]]
-    assert len(compared) > 4
+    assert len(compared) > 2
     assert any(outcome.violated for outcome in compared)
 
 

@@ -26,10 +26,10 @@ BY = {name: OF_HISTORIES[name] for name in (NAME, *OTHERS)}
 
 
 @pytest.mark.slow(seconds=3)
-def test_thousands_of_small_tables_are_judged_as_naively() -> None:
+def test_hundreds_of_small_tables_are_judged_as_naively() -> None:
     seen: Counter[str] = Counter()
     beside: Counter[tuple[str, str]] = Counter()
-    for seed in range(1200):
+    for seed in range(600):
         made = small_table(seed)
         words = judged_by_definition(made, by=BY)
         said = verdicts_of(judge_rows(rows_of(made), OBSERVED, (NAME,)))[NAME]
@@ -37,13 +37,13 @@ def test_thousands_of_small_tables_are_judged_as_naively() -> None:
         assert words[NAME] == {said}, (seed, made)
         seen[said] += 1
         beside.update((name, f"{''.join(words[name])}, {said}") for name in OTHERS)
-    assert min(seen[word] for word in ("holds", "violated", "premise not reached")) > 100, seen
+    assert min(seen[word] for word in ("holds", "violated", "premise not reached")) > 50, seen
     # what PO-precedes happens before: causal order without PO causal order there is not
     assert not beside["po-causal-order", "violated, holds"]
     assert not beside["po-causal-order", "violated, premise not reached"]
-    assert beside["po-causal-order", "holds, violated"] > 10, beside
+    assert beside["po-causal-order", "holds, violated"] > 5, beside
     for name in ("causal-order", "strict-causality"):
-        assert min(beside[name, "violated, holds"], beside[name, "holds, violated"]) > 10, beside
+        assert min(beside[name, "violated, holds"], beside[name, "holds, violated"]) > 5, beside
 
 
 def test_orderly_tables_are_judged_as_naively() -> None:

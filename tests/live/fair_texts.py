@@ -113,40 +113,40 @@ OWN = "send(s, p, p, A())\nsend(s, p, p, C())"
 AGAIN = "send(s, p, 1 - p, A())"
 DONE = "s.got[p] = True; s.phase[p] = 2"
 
-# Each protocol: what it is made of, and whether somebody waits for ever in it over datagrams, and over fifo.
-PROTOCOLS: dict[str, tuple[dict[str, str], int, bool, bool]] = {
+# Each protocol: what it is made of, and whether somebody waits for ever in it.
+PROTOCOLS: dict[str, tuple[dict[str, str], int, bool]] = {
     # who is asked is down for ever: the question stays in flight
-    "asks-the-dead": ({"begin": ASK, "a": "send(s, p, source, B())"}, 1, True, True),
+    "asks-the-dead": ({"begin": ASK, "a": "send(s, p, source, B())"}, 1, True),
     # and a step of the asker goes on for ever
-    "asks-the-dead-and-ticks": ({"begin": ASK, "a": "send(s, p, source, B())", "more": TICK}, 1, True, True),
+    "asks-the-dead-and-ticks": ({"begin": ASK, "a": "send(s, p, source, B())", "more": TICK}, 1, True),
     # and a message to itself renews itself
     "asks-the-dead-and-itself": (
         {"begin": "send(s, p, 1 - p, A())\nsend(s, p, p, C())", "a": "send(s, p, source, B())",
-         "c": "send(s, p, p, C())"}, 1, True, True,
+         "c": "send(s, p, p, C())"}, 1, True,
     ),
     # a message renews itself, alone
-    "renews": ({**FIRST, "begin": ASK, "a": AGAIN}, 0, True, True),
+    "renews": ({**FIRST, "begin": ASK, "a": AGAIN}, 0, True),
     # beside another, which renews itself too: no message is overtaken, nobody sends B
     "renews-beside": ({**FIRST, "begin": BOTH, "a": "send(s, p, source, A())", "c": "send(s, p, source, C())"},
-                      0, True, True),
+                      0, True),
     "renews-beside-itself": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, C())"},
-                             0, True, True),
+                             0, True),
     # beside another, which brings B: it may only be overtaken forever
-    "renews-past-an-answer": ({**FIRST, "begin": BOTH, "a": AGAIN, "c": "send(s, p, source, B())"}, 0, False, False),
+    "renews-past-an-answer": ({**FIRST, "begin": BOTH, "a": AGAIN, "c": "send(s, p, source, B())"}, 0, False),
     "renews-past-its-own": ({**FIRST, "begin": OWN, "a": "send(s, p, p, A())", "c": "send(s, p, p, B())"},
-                            0, False, False),
+                            0, False),
     # two renew themselves, and what is waited for takes one of them twice in a row
     "two-in-a-row": (
         {**FIRST, "begin": OWN, "a": "s.phase[p] = 0\nsend(s, p, p, A())",
-         "c": "if s.phase[p] == 1:\n    s.got[p] = True\ns.phase[p] = 1\nsend(s, p, p, C())"}, 0, True, True,
+         "c": "if s.phase[p] == 1:\n    s.got[p] = True\ns.phase[p] = 1\nsend(s, p, p, C())"}, 0, True,
     ),
     # enabled again and again, and not for ever: weak fairness does not have it taken
     "now-and-then": ({**FIRST, "more": TICK + action("finish", "s.begun[p] and s.phase[p] == 1", DONE)},
-                     0, True, True),
+                     0, True),
     # enabled for ever: it is taken
-    "always": ({**FIRST, "more": TICK + action("finish", "s.begun[p] and s.phase[p] < 2", DONE)}, 0, False, False),
+    "always": ({**FIRST, "more": TICK + action("finish", "s.begun[p] and s.phase[p] < 2", DONE)}, 0, False),
     # a step that need not be taken is not waited for
-    "need-not": ({**FIRST, "more": action("finish", "s.begun[p]", DONE, free=True)}, 0, True, True),
+    "need-not": ({**FIRST, "more": action("finish", "s.begun[p]", DONE, free=True)}, 0, True),
 }  # fmt: skip
 
 # A protocol whose handlers do what a table in its state says: a table costs no compilation.
