@@ -77,6 +77,7 @@ from zabspec.language.layout.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
+from zabspec.language.program import OVERSEEING
 from zabspec.language.python.choosing import name_of
 from zabspec.language.python.lang import MessageName
 from zabspec.language.python.meanings import is_number, is_value
@@ -163,8 +164,6 @@ def called_by(world: str) -> frozenset[str]:
 # Hooks that look, and write nothing.
 LOOKING = frozenset(n for n in HOOKS if vars(actor)[n].__annotations__["return"] != "None")
 NOT_ASKED = "starts_at_once is ignored if is_down is a function of the file: on_crash sets the state after a crash"
-# Hooks that are of the world: they may look at every process, as no handler does.
-OVERSEEING = {"oracle_may_name"}
 ACTING = HOOKS - OVERSEEING
 SHARED = ("zabspec", "zabspec.protocols")  # packages with several protocols; another of this project is one's own
 WORLD_OF = "world_of_"  # how the name of a generated module between a protocol and its world begins

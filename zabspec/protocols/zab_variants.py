@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from zabspec.authoring.declaration import Variant
 from zabspec.history import abcast, abdeliver, accept, end_leadership, end_synchronization
-from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget
+from zabspec.language.python.lang import AnyMessage, Members, Node, State, Txn, forget, is_quorum
 from zabspec.protocols import zab_missing_only
 from zabspec.worlds.actor import choose, disconnect, durable, send_to_follower, send_to_leader
 from zabspec.zab import (
     ACK, ACK_E, ACK_LD, BROADCAST, CEPOCH, COMMIT, COMMIT_LD, DISCOVERY, ELECTION, NEWEPOCH, NEWLEADER, PROMISING,
     PROPOSE, SYNCHRONIZATION, SYNCHRONIZING, accept_history, become_established, commit, committed_for_joiner,
-    compare_zxid, deliver_up_to, f_3_1, l_3_1, last, next_counter, on_media, promises, quorum, receives_proposals,
-    takes_proposals, to_election, zxid_le,
+    compare_zxid, count_acknowledgement, deliver_up_to, f_3_1, has_all_promises, l_2_1, l_3_1, last, next_counter,
+    on_media, promises, quorum, receives_commits, receives_proposals, takes_proposals, to_commit, to_election, zxid_le,
 )  # fmt: skip
 
 # --- Phase 1: promises and epochs --------------------------------------------------------------
@@ -87,6 +87,46 @@ def compare_by_length(s: State, l: Node, m: ACK_E) -> int:
     if len(m.history) != len(s.log[l]):
         return 1 if len(m.history) > len(s.log[l]) else -1
     return compare_zxid(last(m.history), last(s.log[l]))
+
+
+def names_the_latest(s: State, p: Node, l: Node) -> bool:
+    """V.A: of a quorum, whoever is up or down, none has a later (f.a, f.zxid) than l at this instant."""
+    epoch = s.current_epoch[l]
+    end = last(s.history[l])
+    return is_quorum(
+        s,
+        {
+            q
+            for q in range(s.NODES)
+            if s.current_epoch[q] < epoch or (s.current_epoch[q] == epoch and zxid_le(last(s.history[q]), end))
+        },
+    )
+
+
+def provides_own_history(s: State, l: Node, f: Node, m: ACK_E) -> None:
+    """l.1.2 of a leader that fetches nothing, and waits in vain for a follower that is ahead of it: that may be of
+    another quorum than the one that elected, or have accepted something since."""
+    if m.current_epoch == s.current_epoch[l]:
+        ahead = not zxid_le(last(m.history), last(s.history[l]))
+    else:
+        ahead = m.current_epoch > s.current_epoch[l]
+    if not ahead:
+        trusts_the_election(s, l, f, m)
+
+
+def trusts_the_election(s: State, l: Node, f: Node, m: ACK_E) -> None:
+    """l.1.2 of a leader that fetches nothing, and does not look at what its followers have."""
+    s.acked[l].add(f)
+    if has_all_promises(s, l):
+        s.acked[l].clear()
+        s.stage[l] = SYNCHRONIZING
+        l_2_1(s, l)
+
+
+def proposes_with_own_history(s: State, l: Node) -> int:
+    """l.1.1 of a leader that knows the initial history by then: it has the latest one of a quorum."""
+    s.log[l] = s.history[l]
+    return s.new_epoch[l] + 1
 
 
 # --- Phase 2 -----------------------------------------------------------------------------------
@@ -222,6 +262,37 @@ def accept_damaged(s: State, f: Node, m: PROPOSE) -> None:
         on_media(s, f)
         accept(s, f, m.epoch, read)
         send_to_leader(s, f, ACK(epoch=m.epoch, txn=read))
+
+
+def zxid_of(s: State, t: Txn) -> Txn:
+    """A transaction without its value."""
+    return Txn(epoch=t.epoch, counter=t.counter, value=0)
+
+
+def acknowledge_zxid(s: State, f: Node, m: PROPOSE) -> None:
+    """f.3.2 with an acknowledgement that has no value."""
+    if takes_proposals(s, f):
+        s.history[f].append(m.txn)
+        on_media(s, f)
+        accept(s, f, m.epoch, m.txn)
+        send_to_leader(s, f, ACK(epoch=m.epoch, txn=zxid_of(s, m.txn)))
+
+
+def count_zxid(s: State, l: Node, f: Node, m: ACK) -> None:
+    """l.3.2 by zxid."""
+    for k in range(len(s.log[l])):
+        if zxid_of(s, s.log[l][k]) == m.txn and to_commit(s, l, k):
+            count_acknowledgement(s, l, f, k)
+
+
+def commit_zxid(s: State, l: Node, k: int) -> None:
+    """l.3.2 with a commit that has no value."""
+    s.committed[l] = max(s.committed[l], k + 1)
+    for j in range(s.committed[l]):
+        s.acks[l][j].clear()
+    for g in range(s.NODES):
+        if receives_commits(s, l, g):
+            send_to_follower(s, l, g, COMMIT(epoch=s.new_epoch[l], txn=zxid_of(s, s.log[l][k])))
 
 
 # --- Phase 3: zxids ----------------------------------------------------------------------------
@@ -476,6 +547,30 @@ TABLE = (
         safe=True,
         overrides=zab_missing_only.OVERRIDES,
     ),
+    Variant(
+        name="elect-the-latest",
+        rule="V.A, l.1.2",
+        summary=(
+            "the oracle names a process with the latest history of a quorum, which is the initial one: nothing is "
+            "fetched, and a follower that is ahead is waited for in vain"
+        ),
+        safe=True,
+        overrides={
+            "oracle_may_name": names_the_latest,
+            "l_1_2": provides_own_history,
+            "epoch_to_propose": proposes_with_own_history,
+        },
+    ),
+    Variant(
+        name="trust-the-election",
+        rule="V.A, l.1.2",
+        summary="the same, and the leader does not compare its history with those of its followers",
+        overrides={
+            "oracle_may_name": names_the_latest,
+            "l_1_2": trusts_the_election,
+            "epoch_to_propose": proposes_with_own_history,
+        },
+    ),
     # Phase 2
     Variant(
         name="no-sync",
@@ -668,6 +763,13 @@ TABLE = (
         summary="COMMIT also goes to who is joining, and delivers as soon as NEWLEADER is accepted",
         safe=True,
         overrides={"receives_commits": in_q_or_joining, "f_3_3": deliver_once_accepted},
+    ),
+    Variant(
+        name="no-values",
+        rule="f.3.2, l.3.2",
+        summary="acknowledgements and commits carry the zxid alone, as IV allows",
+        safe=True,
+        overrides={"f_3_2": acknowledge_zxid, "l_3_2": count_zxid, "commit": commit_zxid},
     ),
     # iterations and losses
     Variant(
