@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.zookeeper.healthy import OLD, TXNS
-from tests.zookeeper.written import HEAD, Txn, create, delete, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import HEAD, Txn, create, delete, framed, server, snapshot_bytes, tree_of, zxid
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.findings import NOTE
 from traces.zookeeper.audit.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
@@ -130,6 +130,27 @@ def test_a_packed_snapshot_is_read_as_far_as_a_start_reads(
     made.raw[f"snapshot.{TXNS[15].zxid:x}.{name}"] = data
     folder = made.write(tmp_path / "server1")
     assert [started(folder, release).outcome for release in ("3.8.6", "3.9.5")] == [old, new]
+
+
+@pytest.mark.parametrize(
+    ("between", "outcome", "zxid"),
+    [
+        (b"", STARTS, TXNS[-1].zxid), (bytes(12), STARTS, TXNS[19].zxid), (framed(b""), STARTS, TXNS[19].zxid),
+        (framed(bytes(31)), STARTS, TXNS[19].zxid), (framed(TXNS[19].record())[:-1] + b"C", STARTS, TXNS[19].zxid),
+        (struct.pack(">qi", 5, -1) + b"B", REFUSES, 0), (struct.pack(">qi", 5, -2) + b"B", REFUSES, 0),
+    ],
+)  # fmt: skip
+def test_reading_may_end_between_two_transactions_that_follow_each_other(
+    between: bytes, outcome: str, zxid: int, tmp_path: Path
+) -> None:
+    """As 3.9.5 does with each: nothing is missing, and yet a start reads no further in this file."""
+    made = server(TXNS)
+    made.files.clear()
+    records = [b"".join(t.record() for t in some) for some in (TXNS[:20], TXNS[20:])]
+    made.raw[f"log.{TXNS[0].zxid:x}"] = HEAD + records[0] + between + records[1] + bytes(4096)
+    made.snapshots = {0: made.snapshots[0]}
+    said = started(made.write(tmp_path / "server1"), "3.9.5")
+    assert (said.outcome, said.zxid) == (outcome, zxid)
 
 
 def test_a_negative_epoch_is_quoted_as_java_writes_it(tmp_path: Path) -> None:

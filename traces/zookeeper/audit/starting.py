@@ -256,24 +256,33 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool) -> b
         out.end("Unsupported Txn with type", f"{f.name} has a transaction of a kind that the release does not know")
     elif code == "BAD_BODY":
         out.doubt = f"a record of {f.name} is not a transaction of its kind"
-    elif hides and code != "DATA_AFTER_END" and unreasonable(f.path, place, out.rules):
-        out.end("Unreasonable length", f"the length of a record of {f.name} is wrong")
+    elif hides and code != "DATA_AFTER_END" and (line := refused_length(f.path, place, out.rules)):
+        out.end(line, f"the length of a record of {f.name} is wrong")
     return hides and not out.line
 
 
-def unreasonable(path: Path, place: int, rules: Rules) -> bool:
-    """Return whether a length is unreasonable (BinaryInputArchive.checkLength)."""
+def refused_length(path: Path, place: int, rules: Rules) -> str:
+    """Return the error of a start that reads a length (BinaryInputArchive.readBuffer); empty if there is none."""
     with path.open("rb") as file:
         file.seek(place + 8)
         data = file.read(4)
     length = struct.unpack(">i", data)[0] if len(data) == 4 else 0
-    return length < -1 or length > rules.longest
+    if length == -1:  # is no record, whose bytes are counted nevertheless (Util.readTxnBytes)
+        return "java.lang.NullPointerException"
+    return "Unreasonable length" if length < 0 or length > rules.longest else ""
 
 
 def read_runs(reading: Reading) -> list[tuple[int, int]]:
     """Return the transactions that a start applies behind its snapshot, in the order in which it reads them."""
-    start = reading.from_zxid
-    return [(max(r.lo, start + 1), r.hi) for r in reading.server.runs if r.place < reading.stop(r) and r.hi > start]
+    start, out = reading.from_zxid, []
+    for r in reading.server.runs:
+        stop, hi = reading.stop(r), r.hi
+        for damage in reading.server.file_of(r).damages:  # reading may end within a run
+            if damage.place == stop and r.lo < damage.zxid <= hi:
+                hi = damage.zxid - 1
+        if r.place < stop and hi > start:
+            out.append((max(r.lo, start + 1), hi))
+    return out
 
 
 def out_of_order(runs: Sequence[tuple[int, int]]) -> tuple[int, int]:
