@@ -10,7 +10,19 @@ from pathlib import Path
 import pytest
 
 from tests.zookeeper.healthy import OLD, TXNS
-from tests.zookeeper.written import HEAD, Txn, create, delete, framed, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import (
+    HEAD,
+    Txn,
+    create,
+    delete,
+    framed,
+    multi,
+    server,
+    snapshot_bytes,
+    tree_of,
+    ustring,
+    zxid,
+)
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.findings import NOTE
 from traces.zookeeper.audit.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
@@ -151,6 +163,21 @@ def test_reading_may_end_between_two_transactions_that_follow_each_other(
     made.snapshots = {0: made.snapshots[0]}
     said = started(made.write(tmp_path / "server1"), "3.9.5")
     assert (said.outcome, said.zxid) == (outcome, zxid)
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "outcome"),
+    [
+        (*create("/q"), STARTS), (*create("q"), UNKNOWN), (*create(""), UNKNOWN), (*delete("q"), UNKNOWN),
+        (1, ustring(None) + create("")[1][4:], UNKNOWN), (*multi(), STARTS), (14, struct.pack(">i", -1), UNKNOWN),
+        (*multi((99, b"")), UNKNOWN), (*multi(multi(create("/q"))), UNKNOWN), (*multi(create("q")), UNKNOWN),
+        (99, b"", REFUSES),
+    ],
+)  # fmt: skip
+def test_what_no_server_writes_is_not_said_to_be_read(kind: int, body: bytes, outcome: str, tmp_path: Path) -> None:
+    """A server ends at a path without a slash and at a null list, and passes over a part of a multi of no kind."""
+    made = server([*TXNS, Txn(TXNS[-1].zxid + 1, kind, body)])
+    assert started(made.write(tmp_path / "server1"), "3.9.5").outcome == outcome
 
 
 def test_a_negative_epoch_is_quoted_as_java_writes_it(tmp_path: Path) -> None:

@@ -148,6 +148,14 @@ def past_buffer(d: ByteBuffer, p: int, end: int) -> int:
     return p if n < 0 else p + n
 
 
+def past_path(d: ByteBuffer, p: int, end: int) -> int:
+    """Return the place behind the path of a node that has a parent: a server ends at one without a slash."""
+    behind = past_buffer(d, p, end)
+    if behind < p + 5 or d.data[p + 4] != 0x2F:
+        return -1
+    return behind
+
+
 def past(p: int, end: int, count: int) -> int:
     """Return the place behind a number of bytes."""
     if p < 0 or p + count > end:
@@ -181,7 +189,7 @@ def past_create(d: ByteBuffer, kind: int, p: int, end: int) -> int:
 
     Its body is path, data, permissions, the ephemeral flag, the parent's version, and the time to live.
     """
-    p = past_acls(d, past_buffer(d, past_buffer(d, p, end), end), end)
+    p = past_acls(d, past_buffer(d, past_path(d, p, end), end), end)
     if kind == CREATE or kind == CREATE2:
         p = past(p, end, 1)
     if kind == CREATE and p == end:
@@ -199,7 +207,7 @@ def past_part(d: ByteBuffer, kind: int, p: int, end: int) -> int:
     if kind == SET_DATA or kind == RECONFIG:
         return past(past_buffer(d, past_buffer(d, p, end), end), end, 4)
     if kind == DELETE or kind == DELETE_CONTAINER:
-        return past_buffer(d, p, end)
+        return past_path(d, p, end)
     if kind == CREATE_SESSION or kind == ERROR:
         return past(p, end, 4)
     if kind == SET_ACL:
@@ -222,8 +230,8 @@ def past_multi(d: ByteBuffer, p: int, end: int) -> int:
         return -1
     n = int_at(d, p)
     p = p + 4
-    if n < -1:
-        return -1
+    if n < 0:
+        return -1  # at a list that is null a server ends
     while n > 0:
         if p + 8 > end:
             return -1
@@ -247,12 +255,9 @@ def multi_odd(d: ByteBuffer, p: int) -> int:
         if kind == ERROR:
             failed = FAILED_MULTI
         elif not part_of_multi(kind):
-            bad = bad | UNKNOWN_KIND
+            bad = bad | BAD_BODY  # as of a kind that there is not: a start passes over it
         else:
-            end = past_part(d, kind, p, p + length)
-            if end == -2:
-                bad = bad | UNKNOWN_KIND
-            elif end != p + length:
+            if past_part(d, kind, p, p + length) != p + length:
                 bad = bad | BAD_BODY
             if kind == RECONFIG or kind == SET_DATA:
                 bad = bad | config_bit(d, p, p + length)

@@ -376,7 +376,7 @@ def take(out: LogFile, s: Scan) -> None:
             detail = f"the body is not that of a transaction of kind {s.kind[n]}, though its checksum is correct"
             out.damages.append(Damage("BAD_BODY", place, zxid, detail, False, True))
         elif odd & k.UNKNOWN_KIND:
-            detail = f"kind {s.kind[n]}, or a part of a multi, is of no kind known up to ZooKeeper 3.9"
+            detail = f"kind {s.kind[n]} is of no kind known up to ZooKeeper 3.9"
             out.damages.append(Damage("UNKNOWN_TYPE", place, zxid, detail, False, True))
         elif odd & k.LEFT_OVER:
             out.damages.append(Damage("LEFT_OVER", place, zxid, "bytes after the body are not a digest", False, True))
