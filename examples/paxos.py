@@ -63,7 +63,7 @@ class State(Fields):
     # of an acceptor
     promised: Each[Node, Ballot] = stored("the highest ballot it has promised")
     promised_to: Each[Node, Node] = stored("to whom")
-    log: Each[Node, Log] = stored("what it has accepted last, slot by slot; value 0: nothing")
+    log: Each[Node, Log] = stored("what it has accepted last, slot by slot; epoch 0: nothing")
     accepted_in: Each[Node, AcceptedIn] = stored("in which ballot")
     # of a proposer
     ballot: Each[Node, Ballot] = volatile("its ballot; 0: it has none")
@@ -74,7 +74,7 @@ class State(Fields):
     count: Each[Node, Count] = volatile("transactions that it has broadcast in its ballot")
     acks: Each[Node, Each[Slot, set[Node]]] = volatile("who has accepted its proposal for a slot, until it is chosen")
     # of a learner
-    learned: Each[Node, Each[Slot, Txn]] = volatile("what is chosen, slot by slot; value 0: it does not know")
+    learned: Each[Node, Each[Slot, Txn]] = volatile("what is chosen, slot by slot; epoch 0: it does not know")
     executed: Each[Node, Count] = volatile("how many slots it has delivered")
     CAMPAIGNS: int
     TXNS: int
@@ -147,10 +147,17 @@ def lead(s: State, p: Node) -> None:
     s.supporters[p].clear()
     s.leads[p] = True
     for k in range(s.TXNS):
-        if k < len(s.best[p]) and s.best[p][k].value > 0:
-            propose(s, p, k, s.best[p][k])
+        if k < len(s.best[p]):
+            if s.best[p][k].epoch > 0:
+                propose(s, p, k, s.best[p][k])
+            else:
+                fill(s, p, k)
     s.best[p].clear()
     s.best_in[p].clear()
+
+
+def fill(s: State, p: Node, slot: int) -> None:
+    """A slot before one of these for which nobody of the quorum has accepted anything: p's own transactions fill it."""
 
 
 def follow(s: State, p: Node, q: Node, ballot: int) -> None:
@@ -178,7 +185,7 @@ def give_up(s: State, p: Node) -> None:
 def free_slot(s: State, p: Node) -> int:
     """The first slot for which p has no value; TXNS: there is none."""
     for k in range(s.TXNS):
-        if k >= len(s.log[p]) or s.log[p][k].value == 0:
+        if k >= len(s.log[p]) or s.log[p][k].epoch == 0:
             return k
     return s.TXNS
 
@@ -233,7 +240,8 @@ def put(s: State, p: Node, slot: int, t: Txn, ballot: int) -> None:
             s.accepted_in[p].append(0)
     s.log[p][slot] = t
     s.accepted_in[p][slot] = ballot
-    accept(s, p, ballot, t)
+    if t.value > 0:
+        accept(s, p, ballot, t)
 
 
 @receives
@@ -262,12 +270,13 @@ def on_chosen(s: State, p: Node, source: Node, m: CHOSEN) -> None:
 
 def learn(s: State, p: Node, slot: int, t: Txn) -> None:
     """p knows what is chosen for a slot, and delivers as far as it knows all before."""
-    if s.learned[p][slot].value == 0:
+    if s.learned[p][slot].epoch == 0:
         s.learned[p][slot] = t
         for k in range(s.TXNS):
-            if k == s.executed[p] and s.learned[p][k].value > 0:
+            if k == s.executed[p] and s.learned[p][k].epoch > 0:
                 s.executed[p] = k + 1
-                abdeliver(s, p, s.learned[p][k])
+                if s.learned[p][k].value > 0:
+                    abdeliver(s, p, s.learned[p][k])
 
 
 def on_crash(s: State, p: Node) -> None:
@@ -282,6 +291,11 @@ def on_crash(s: State, p: Node) -> None:
 def all_delivered(s: State, p: Node) -> bool:
     """Whether p has waited for its proposals long enough to make another: until all are chosen, and delivered."""
     return s.executed[p] == free_slot(s, p)
+
+
+def fill_with_no_op(s: State, p: Node, slot: int) -> None:
+    """A no-op: a value that is no transaction, which nobody delivers."""
+    propose(s, p, slot, Txn(epoch=s.ballot[p], counter=0, value=0))
 
 
 def ballot_is_round(s: State, p: Node, round: int) -> int:
@@ -302,6 +316,12 @@ PROTOCOL = declare(
             "one-at-a-time",
             "a primary has one proposal outstanding: it broadcasts when all before it are delivered",
             {"settled": all_delivered},
+            rule="phase 2a",
+        ),
+        Variant(
+            "no-ops",
+            "a new proposer fills the gaps in what a quorum has accepted with no-ops, and its own transactions follow",
+            {"fill": fill_with_no_op},
             rule="phase 2a",
         ),
         Variant(
