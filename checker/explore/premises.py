@@ -16,6 +16,7 @@ from invariants.binding import vacuous
 from invariants.registry import Property
 from zabspec.limits import Deadline
 from zabspec.model import Configuration, Model
+from zabspec.worlds.steps import BUDGETS
 
 
 @dataclass
@@ -59,20 +60,7 @@ def bounds_of(c: Configuration, r: Exploration) -> str:
     return f"{given}: {r.distinct:,} states to depth {r.depth}, then {why}"
 
 
-BOUNDS = (
-    "nodes",
-    "txns",
-    "timeouts",
-    "crashes",
-    "losses",
-    "partitions",
-    "drops",
-    "duplicates",
-    "parameters",
-    "budgets",
-    "max_epoch",
-    "quorums",
-)
+BOUNDS = ("nodes", "txns", *BUDGETS, "parameters", "budgets", "max_epoch", "quorums")
 
 
 def stages(c: Configuration) -> Iterator[Configuration]:

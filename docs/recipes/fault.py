@@ -2,9 +2,12 @@
 
 Flags, reports, traces and their types follow from the rows. The effect stands once in the explorer's world and once
 in what a script sets up for the simulator, which must come to the same state (docs/decisions/0005). Here the network of
-datagrams loses all that is in flight at once. Then
-add a row to docs/reference/faults-and-networks.md, and write the fault's rule into docs/reference/semantics.md and the
-second semantics (`zabspec/second/`).
+datagrams loses all that is in flight at once; 35 is the next free number. Then add a row to
+docs/reference/faults-and-networks.md, and write the fault's rule into docs/reference/semantics.md and the second
+semantics (`zabspec/second/`): compare the steps taken, too, since equal states show little of a fault that takes steps
+away. Say in `zabspec/live/` which of its steps are fair, or refuse it there, and name it in
+`OF_WORLDS` of `tests/second/generator/features.py`. A fault that stops a process
+gates each step that a world offers: `list_all` and what it calls, and `zabspec/worlds/priority.py`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,11 @@ explored states, simulated runs and tables of up to 128 rows. The tests then nam
 is no section of the papers, and a second, naive definition (`zabspec/second/definitions.py`); a history that violates
 it, and stories that meet its premise and do not (`tests/broken_histories.py`, `tests/invariants/test_premises.py`); its
 golden verdicts (`pytest tests/explore/test_golden.py --rewrite`). One with `default=False` is judged only where
-`--property` names it.
+`--property` names it. One that is judged by default is a function of `CORE` in `zabspec/second/core_properties.py`,
+too, a line of O7 in docs/reference/semantics.md, and a name in `of_their_own` of `tests/invariants/test_properties.py`.
+
+A property over `STATE` reads the fields of processes, too: give `protocols=`, and its second definition is in
+`zabspec/second/paper_invariants.py`, with a row of `declared` in `zabspec/second/properties.py` and a line of O7.
 """
 
 from __future__ import annotations

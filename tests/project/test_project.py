@@ -58,10 +58,10 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
         "CHANGELOG.md": 800,
         "CONTRIBUTING.md": 1500,
         "docs/decisions/*.md": 12000,
-        "docs/[!d]*/*.md": 50590,  # all other pages
-        "docs/*.md": 1410,
+        "docs/[!d]*/*.md": 51000,  # all other pages
+        "docs/*.md": 1450,
         "benchmarks/results/*.md": 10300,
-        "**/*.md": 75000,
+        "**/*.md": 75500,
     }.items(),
 )
 def test_what_grows_with_every_change_keeps_to_its_words(pages: str, most: int) -> None:
