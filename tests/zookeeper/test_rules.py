@@ -13,8 +13,10 @@ from tests.zookeeper.healthy import OLD, TXNS
 from tests.zookeeper.written import (
     HEAD,
     Txn,
+    acls,
     create,
     delete,
+    empty_node,
     framed,
     multi,
     server,
@@ -163,6 +165,38 @@ def test_reading_may_end_between_two_transactions_that_follow_each_other(
     made.snapshots = {0: made.snapshots[0]}
     said = started(made.write(tmp_path / "server1"), "3.9.5")
     assert (said.outcome, said.zxid) == (outcome, zxid)
+
+
+LISTS = struct.pack(">iq", 1, 1) + acls()
+
+
+def odd_snapshot(*nodes: tuple[str | None, int], sessions: int = 0, lists: bytes = LISTS) -> bytes:
+    """A snapshot of the root, /zookeeper, and nodes with the numbers of their permissions."""
+    out = struct.pack(">iiqi", 0x5A4B534E, 2, -1, sessions) + lists
+    for path, number in (("", 1), ("/zookeeper", 1), *nodes):
+        out += ustring(path) + ustring(b"x") + struct.pack(">q", number) + empty_node().stored()
+    out += ustring("/")
+    return out + struct.pack(">q", zlib.adler32(out)) + ustring("/")
+
+
+@pytest.mark.parametrize(
+    ("data", "snapshot"),
+    [
+        (odd_snapshot(("/a", 1), ("/a/b", 1)), "read"), (odd_snapshot(("/a", -1), sessions=-1), "read"),
+        (odd_snapshot(("/a/b", 1), ("/a", 1)), "older"), (odd_snapshot(("//a", 1)), "older"),
+        (odd_snapshot(("a", 1)), "unknown"), (odd_snapshot((None, 1)), "unknown"),
+        (odd_snapshot(("/a", 7)), "unknown"), (odd_snapshot(("/a", 1), ("/a", 1)), "unknown"),
+        (odd_snapshot(lists=struct.pack(">i", -1)), "unknown"), (odd_snapshot(lists=struct.pack(">i", 0)), "unknown"),
+        (odd_snapshot(lists=struct.pack(">iqi", 1, 1, -1)), "unknown"),
+    ],
+)  # fmt: skip
+def test_a_snapshot_that_no_server_writes_is_read_as_a_start_does(data: bytes, snapshot: str, tmp_path: Path) -> None:
+    """3.9.5 takes an older one if a node's parent is not before it; at a null it ends."""
+    made = server(TXNS)
+    made.snapshots = {0: made.snapshots[0], TXNS[15].zxid: data}
+    said = started(made.write(tmp_path / "server1"), "3.9.5")
+    names = {"snapshot.0": "older", f"snapshot.{TXNS[15].zxid:x}": "read"}
+    assert (said.outcome if said.outcome == UNKNOWN else names[said.snapshot]) == snapshot
 
 
 @pytest.mark.parametrize(

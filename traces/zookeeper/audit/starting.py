@@ -165,7 +165,7 @@ def read_by_start(whole: Server, rules: Rules) -> Reading:
         return out
     deadly = [x.name for x in server.snapshots if x.fatal and not x.usable and x.zxid >= out.from_zxid]
     if deadly:
-        out.doubt = f"a start reads {' and '.join(deadly)}, whose damage may end a server"
+        out.doubt = f"the damage of {' and '.join(deadly)} may end a server, or be read"
         return out
     tried = [x for x in reversed(server.snapshots) if x.ended][:TRIED]
     if tried and out.base not in tried:

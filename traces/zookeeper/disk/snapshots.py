@@ -43,7 +43,7 @@ class Malformed(Exception):
 
 
 class Fatal(Malformed):
-    """A server that reads this may end, by its memory and its library of Snappy, and take no older snapshot."""
+    """A server that reads this may end, by an Error or by its memory, or go on with it, and take no older snapshot."""
 
 
 @dataclass
@@ -62,7 +62,7 @@ class Snapshot:
         seals: the checksums that are wrong.
         ended: whether the file was complete when reading began; not determined for a compressed one.
         behind: what is broken, if anything is, lies behind the digest, where releases before 3.9 read nothing.
-        fatal: what is broken may end a server that reads it.
+        fatal: what is broken may end a server that reads it, or be read.
     """
 
     path: Path
@@ -330,9 +330,9 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
         raise Malformed(f"version {version} of the format, where 2 is known")
     s.take(8)
     left = s.number("i")
-    if not 0 <= left <= MOST_SESSIONS:
+    if left > MOST_SESSIONS:
         raise Malformed(f"{left:,} sessions")
-    while left:
+    while left > 0:
         count = min(left, 4096)
         s.take(12 * count)
         left -= count
@@ -352,16 +352,20 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
 def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:
     """Return the lists of permissions by number, each as a hash."""
     count = s.number("i")
-    if not 0 <= count <= 1_000_000:
+    if count < 0:
+        raise Fatal(f"{count:,} lists of permissions")
+    if count > 1_000_000:
         raise Malformed(f"{count:,} lists of permissions")
     found = {-1: tree.hash_of(OPEN)}
     for _ in range(count):
         index = s.number("q")
         entries = s.number("i")
-        if not -1 <= entries <= 100_000:
+        if entries == -1:
+            raise Fatal("a list of permissions that is null")
+        if not 0 <= entries <= 100_000:
             raise Malformed(f"a list of {entries:,} permissions")
         said = [struct.pack(">i", entries)]
-        for _ in range(max(0, entries)):
+        for _ in range(entries):
             perms = s.take(4)
             scheme, identity = s.counted(1 << 20, "a scheme"), s.counted(1 << 20, "an identity")
             said += [perms, struct.pack(">i", len(scheme)), scheme, struct.pack(">i", len(identity)), identity]
@@ -384,7 +388,11 @@ def read_nodes(s: Stream, tree: DataTree) -> None:
         if why == tk.NODE_FULL:
             tree.grow(s.filled - s.at)
         elif why == tk.NODE_TWICE:
-            raise Malformed("it has a path twice")
+            raise Fatal("it has a path twice")
+        elif why == tk.NODE_ORPHAN:
+            raise Malformed("the parent of a node is not before it")
+        elif why == tk.NODE_LOOSE:
+            raise Fatal("a node has no path with a slash, or its permissions are not listed")
         elif why == tk.NODE_BAD:
             if tree.text.room < LARGEST and plausible(s):
                 kept = bytes(s.room[s.at : s.filled])

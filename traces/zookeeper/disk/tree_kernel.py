@@ -38,7 +38,7 @@ TTL = -72057594037927936  # 0xFF in the top byte
 STAT = 60
 NODE = 76  # bytes of a node in a snapshot beside its path and data
 OUTSIDE = 11  # characters of /zookeeper/
-NODE_READ, NODE_MORE, NODE_LAST, NODE_BAD, NODE_FULL, NODE_TWICE = 0, 1, 2, 3, 4, 5
+NODE_READ, NODE_MORE, NODE_LAST, NODE_BAD, NODE_FULL, NODE_TWICE, NODE_ORPHAN, NODE_LOOSE = 0, 1, 2, 3, 4, 5, 6, 7
 
 
 # --- CRC-32 --------------------------------------------------------------------------------------
@@ -504,6 +504,8 @@ def load_node(t: Tree, d: ByteBuffer, p: int, filled: int) -> int:
     if p + 4 > filled:
         return -1 - NODE_MORE
     length = int_at(d, p)
+    if length == -1:
+        return -1 - NODE_LOOSE
     if length < 0 or length > d.room:
         return -1 - NODE_BAD
     q = p + 4 + length
@@ -533,6 +535,14 @@ def load_nodes(t: Tree, s: Scan) -> int:
             return NODE_FULL
         if find(t, d, p + 4, length) >= 0:
             return NODE_TWICE
+        if length > 0:
+            cut = last_slash(d, p + 4, length)
+            if cut < 0:
+                return NODE_LOOSE
+            if find(t, d, p + 4, cut) < 0:
+                return NODE_ORPHAN
+        if t.lists > 0 and list_at(t, long_at(d, end - 8 - STAT)) == 0:
+            return NODE_LOOSE
         put_node(t, d, p, length)
         s.at = end
 
