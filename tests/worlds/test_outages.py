@@ -37,17 +37,17 @@ WORLDS = [
 ]
 
 
-def agree(c: Configuration, sizes: dict[str, int]) -> Explorer:
-    """The compiled engine and the second semantics explore all states: as many at each depth, with the same violations.
-    In CPython the first half of the levels has as many."""
+def agree(c: Configuration, sizes: dict[str, int], depth: int | None = None) -> Explorer:
+    """The compiled engine and the second semantics explore all states, or those to a depth: as many at each depth, with
+    the same violations. In CPython the first half of the levels has as many."""
     judged = [p for p in properties_of(c.protocol) if p.default and p.judges(c.protocol)]
     machine = Explorer(Compiled(Model(c), judged, symmetry=False), 1)
-    fast = machine.run(Limits(), True)
+    fast = machine.run(Limits(depth=depth), True)
     half = len(fast.levels) // 2
     slow = Interpreter(Model(c), judged, False).run(Limits(depth=half), True)
     budgets = {name: c.budget[name] for name in (*BUDGETS, "puts") if name in c.budget}
     request = {"protocol": c.protocol, "nodes": c.nodes, "variant": c.variant, "budgets": budgets, "sizes": sizes}
-    request |= {"network": c.network}
+    request |= {"network": c.network, "max_depth": depth}
     second = explore({**request, "properties": [p.name for p in judged]})
     levels = Counter(second["depth"])
     assert [*fast.levels] == [levels[k] for k in range(len(levels))]
