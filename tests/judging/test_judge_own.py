@@ -476,3 +476,32 @@ def test_a_violation_that_stays_is_not_said_to_have_ended(tmp_path: Path, monkey
     assert checked.exit_code == 1
     assert "within is False" in checked.output
     assert "ended within the tick" not in checked.output
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [("process", 3, "p is 3, which is not a client"), ("field.q", 0, "q is 0, which is not a server"), ("", 0, "")],
+)
+def test_a_row_is_of_a_process_of_its_role(
+    field: str, value: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a server did was counted of no client, so that a table whose processes have other numbers held."""
+    monkeypatch.chdir(tmp_path)
+    text = (
+        BEGUN.replace("WITHIN", "s.seen < 9")
+        .replace("initial, ", "")
+        .replace("s: State, p: Node", "s: State, p: Client")
+    )
+    text = text.replace("def saw(s: State, p: Client)", "def saw(s: State, p: Client, q: Server)")
+    text = text.replace("saw(s, p)", "saw(s, p, any_of(s, Server))").replace("Each[Node,", "Each[Client,")
+    text = text.replace("import Each,", "import any_of, Each,").replace("import Annotated", "import Annotated, NewType")
+    text = text.replace(
+        "class State", 'Client = NewType("Client", Node)\nServer = NewType("Server", Node)\n\n\nclass State'
+    )
+    Path("begun.py").write_text(text.replace("nodes=2", 'roles={"client": 2, "server": 2}'))
+    made = CliRunner().invoke(main, ["simulate", "--protocol", "begun.py", "--table", "t.parquet"])
+    assert made.exit_code == 0
+    whole = pq.read_table("t.parquet")
+    rows = [{**row, field: value} if row["kind"] and field else row for row in whole.to_pylist()]
+    done = CliRunner().invoke(main, ["judge", str(write(tmp_path / "u.parquet", rows, whole.schema))])
+    assert (done.exit_code, said in done.output) == (2 if said else 0, True)

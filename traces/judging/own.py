@@ -30,6 +30,7 @@ from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import ERRORS, StateView, range_error
 from zabspec.language.python.sentences import sentence_of
 from zabspec.model import ConfigError, Model
+from zabspec.roles import roles_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -206,6 +207,8 @@ class Judging:
         self.names, self.layout = bound(model), model.program.layout
         if unseen := ghosts_begun(model):
             raise TableError(f"{source.protocol}: a run begins with values in {unseen}, which no row of a table shows")
+        roles = roles_of(model.configuration.roles)
+        self.roles = {} if roles is None else roles.by_type
         self.every = asked
         self.asked = [p for p in asked if p.of == HISTORY]
         self.vain = vacuous(model, self.asked)
@@ -349,6 +352,10 @@ class Judging:
             value = row["process"] if name == shown.acts else row.get(FIELD + name)
             if value is None:
                 return f"run {self.run} is open from row {self.row} on: {row['kind']} has no {name}"
+            written = shown.function.__annotations__.get(name)
+            role = self.roles.get(str(getattr(written, "__name__", written)))
+            if role is not None and value not in role.members:
+                raise TableError(f"{where}: {name} is {printable(str(value))}, which is not a {role.name}")
             if not is_of_kind(value, kind, self.nodes):
                 raise TableError(f"{where}: {name} is {printable(str(value))}, which is not a {kind}")
             values.append(bool(value) if kind == "bool" else value)
