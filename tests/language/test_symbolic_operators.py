@@ -183,7 +183,7 @@ class Ends:
         return f"{self.source.choice(names)} {self.source.choice(['<', '==', '>'])} {self.source.randint(-1, 9)}"
 
 
-@pytest.mark.slow(seconds=8)
+@pytest.mark.slow(seconds=3)
 def test_what_follows_a_return_happens_in_no_run_that_returned(tmp_path: Any) -> None:
     """Results, states and errors of random functions; and when control is at a call, which a hook sees."""
     source = random.Random(7)

@@ -21,7 +21,7 @@ WORLDS = [
 ]
 
 
-@pytest.mark.slow(seconds=5)
+@pytest.mark.slow(seconds=4)
 @pytest.mark.parametrize("c", WORLDS, ids=lambda c: str(c.budget))
 def test_stale_networks_are_as_the_second_semantics_has_them(c: Configuration) -> None:
     agree(c, {"txns": c.txns}, 22 if c.txns > 1 else None)
