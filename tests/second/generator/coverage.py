@@ -37,7 +37,6 @@ CALLS = [
     "add",
     "discard",
     "append",
-    "remove",
     "clear",
 ]
 MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
