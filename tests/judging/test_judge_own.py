@@ -505,3 +505,44 @@ def test_a_row_is_of_a_process_of_its_role(
     rows = [{**row, field: value} if row["kind"] and field else row for row in whole.to_pylist()]
     done = CliRunner().invoke(main, ["judge", str(write(tmp_path / "u.parquet", rows, whole.schema))])
     assert (done.exit_code, said in done.output) == (2 if said else 0, True)
+
+
+MINE = '''
+from zabcheck.language import safety
+
+
+def never_two(s: State, p: Node) -> bool:
+    return len(s.delivered[p]) < 9
+
+
+def some_delivered(s: State) -> bool:
+    """It may deliver."""
+    return s.abcasts < 9
+
+
+@safety(over="history", witness=some_delivered)
+def mine(s: State) -> bool:
+    """It delivers few."""
+    return all(never_two(s, p) for p in range(s.NODES))
+
+
+'''
+
+
+def test_properties_of_transactions_are_not_judged_by_observations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their premises were called not reached, in runs that reach them."""
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(main, ["init", "mine.py", "--from", "ladis_without_commit"]).exit_code == 0
+    text = Path("mine.py").read_text(encoding="utf-8")
+    Path("mine.py").write_text(text.replace("PROTOCOL = declare(", f"{MINE}PROTOCOL = declare("), encoding="utf-8")
+    run = ["simulate", "--protocol", "mine.py", "--seed", "3", "--json"]
+    checked = json.loads(CliRunner().invoke(main, [*run, "--check"]).output)
+    assert {p["name"]: p["verdict"] for p in checked["properties"]}["integrity"] == "holds"
+    assert CliRunner().invoke(main, [*run, "--table", "t.parquet"]).exit_code == 0
+    judged = CliRunner().invoke(main, ["judge", "t.parquet", "--json"])
+    assert judged.exit_code == 3
+    counts = json.loads(judged.output)["properties"]
+    assert {(p["premise_not_reached"], p["holds"], p["not_judged"]) for p in counts} == {(0, 0, 1)}
+    assert "mine" in {p["name"] for p in counts}

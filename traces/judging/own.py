@@ -21,6 +21,8 @@ from invariants.registry import HISTORY
 from traces.events.own import FIELD, PLAIN, Source
 from traces.events.places import Place
 from traces.events.table import TableError, TablePart, first_line, opened_parquet, parts_of, printable
+from traces.judging.observed import names_of
+from traces.judging.runs import FOLLOWS, UNTOLD
 from traces.judging.sentence import Violation
 from traces.judging.totals import Progress, Stopped, Totals, Unit, ignored, never
 from traces.record.trace import text_of
@@ -210,7 +212,9 @@ class Judging:
         roles = roles_of(model.configuration.roles)
         self.roles = {} if roles is None else roles.by_type
         self.every = asked
-        self.asked = [p for p in asked if p.of == HISTORY]
+        # what is observed of transactions is in no row of an observation
+        history = {*FOLLOWS, *UNTOLD} if text.declared.transactions else set[str]()
+        self.asked = [p for p in asked if p.of == HISTORY and not history & {*names_of(p.holds), *names_of(p.witness)}]
         self.vain = vacuous(model, self.asked)
         self.tally = tally
         self.seen = Seen()
@@ -317,7 +321,7 @@ class Judging:
             put_to_the_test = name in self.met and name not in self.vain
             self.tally.say(name, "open" if is_open else "holds" if put_to_the_test else "premise not reached")
         for p in self.every:
-            if p.of != HISTORY:
+            if p not in self.asked:
                 self.tally.say(p.name, "not judged")
         self.run = None
 
