@@ -73,7 +73,7 @@ def tlc_command(jar: Path, *options: str) -> list[str]:
     except NoJava as problem:
         raise TlcFailed(f"TLC needs {problem}") from None
     apart = "-Djava.io.tmpdir=."  # it unpacks its modules there, and another TLC would read half of one
-    command = [str(java.program), *options, apart, "-cp", str(jar.resolve())]
+    command = [str(java.program), "-Xss32m", *options, apart, "-cp", str(jar.resolve())]
     return [*command, "tlc2.TLC", "-deadlock", "-metadir", "states"]
 
 

@@ -490,7 +490,8 @@ def configuration_of(model: Model, stated: Iterable[str], has_view: bool, symmet
     TLC takes it as an error if a state has no step, unless it is started with -deadlock. Not every TLC reads
     CHECK_DEADLOCK, which would be for the configuration.
     """
-    out = ["\\* tlc2.TLC -deadlock: a run may end", "INIT Init", "NEXT Next", "INVARIANT TypeOK"]
+    how = "\\* java -Xss32m ... tlc2.TLC -deadlock: a run may end, and a long step nests deeply"
+    out = [how, "INIT Init", "NEXT Next", "INVARIANT TypeOK"]
     out += [f"INVARIANT {name}" for name in stated]
     out += ["CONSTANT NOBODY = NOBODY"] if symmetric else []
     out += [f"CONSTANT p{p} = {f'p{p}' if symmetric else p}" for p in range(model.configuration.nodes)]
