@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PACKAGES = ("zabcheck", "zabspec", "invariants", "traces", "checker")  # what tasks on other machines need of us
 NAME = "zabcheck"  # the name of the distribution, whose version is recorded in tables
-TOP = Path(__file__).parent.parent.parent
+TOP = Path(__file__).parents[3]
 HADOOP = "spark.hadoop."  # before a setting of Hadoop's file systems, which a session takes by its own name
 ASKED = 30.0  # seconds that a Python may take to say where it has our code from
 SENT: set[str] = set()  # the applications, and the sessions of Spark Connect, that have our code
