@@ -310,7 +310,7 @@ def test_a_page_of_figures_that_were_measured_again_is_not_as_stated(whole: dict
     assert AS_STATED not in result.stdout + result.stderr
 
 
-FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
+SAYS_ELSE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "the sentence": lambda r: r.update(sentence=f"holds: forged; {r['sentence']}"),
     "what a property states": lambda r: named(r, "integrity").update(statement="forged"),
     "a premise": lambda r: named(r, "agreement").update(premise="forged"),
@@ -320,9 +320,9 @@ FORGED: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", FORGED)
+@pytest.mark.parametrize("name", SAYS_ELSE)
 def test_what_was_explored_again_is_shown_as_it_was_found(name: str, whole: dict[str, Any], folder: Path) -> None:
-    Path("run.json").write_text(json.dumps(lies(FORGED[name])(whole)))
+    Path("run.json").write_text(json.dumps(lies(SAYS_ELSE[name])(whole)))
     stated = run("report", "run.json", "--html")
     assert "forged" in stated.stdout
     assert AS_STATED in stated.stdout
