@@ -53,7 +53,7 @@ PAPER, GOLDEN, PREMISES, EXPLORE, TRACES, REPLAY, SIMULATED, GHOSTS = (
 BY_DEFINITION = "tests/judging/test_judge_definitions.py::test_random_tables_are_judged_by_the_definitions"
 STUTTERING = "tests/explore/test_stuttering.py"
 WALKED = "tests/language/test_symmetry.py::test_random_walks_say_what_does_not_commute"
-THOUSANDS = "tests/judging/test_judge.py::test_thousands_of_histories_in_one_table_are_judged_as_in_memory"
+HUNDREDS = "tests/judging/test_judge.py::test_hundreds_of_histories_in_one_table_are_judged_as_in_memory"
 OWN_START = "tests/own/test_over_connections.py::test_a_counterexample_is_replayed_and_read_again"
 ERRORS = (
     "tests/own/test_runtime_errors.py::test_of_two_errors_behind_one_state_the_first_is_reported",
@@ -159,7 +159,7 @@ KILLERS = (
     ),
     Killers(
         tuple(f"traces/judging/{name}.py" for name in JUDGING),
-        ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, THOUSANDS, FULL),
+        ("tests/judging/test_judge.py", "tests/judging/test_judge_open.py", BY_DEFINITION, HUNDREDS, FULL),
         tables=True, dearest=0.6, late=("thousands",),
     ),
     Killers(
