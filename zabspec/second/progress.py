@@ -112,7 +112,7 @@ def expand(world: World, stable: Stable, number: Callable[[tuple], int], named: 
 
 
 def starves(stable: Stable, waits: list[bool], again: bool) -> bool:
-    """Whether a fair run stays in states that wait for ever, or comes to some again and again (G1, G4)."""
+    """Whether a process waits forever in a fair run, or infinitely often if `again` is set (G1, G4)."""
     if any(waiting and not stable.enabled[i] for i, waiting in enumerate(waits)):
         return True  # a run may end there
     through = {i for i, waiting in enumerate(waits) if waiting}
@@ -120,7 +120,7 @@ def starves(stable: Stable, waits: list[bool], again: bool) -> bool:
 
 
 def stays(stable: Stable, among: set[int], through: set[int]) -> bool:
-    """Whether a fair run goes on for ever among some states, and comes to some of others again and again."""
+    """Whether a fair run can stay among some states, and visit some of `through` infinitely often."""
     edges = [edge for edge in stable.edges if edge[0] in among and edge[1] in among]
     for states in components(among, edges):
         within = [which for i, j, which in edges if i in states and j in states]

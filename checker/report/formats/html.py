@@ -31,9 +31,9 @@ def page_of_parts(result: Result) -> str:
         if isinstance(part, Table):
             blocks.append((plain(part.title or part.above), part.head, part.rows, plain(part.below)))
         else:
-            said = unfolded(plain(text_of(part)))
-            said = "" if " ".join(said.split()) == result.sentence else said.removeprefix(plain(result.sentence))
-            blocks.append((said.strip("\n"), (), (), ""))
+            said, headline = unfolded(plain(text_of(part))), plain(result.sentence)
+            said = "" if " ".join(said.split()) == headline else said.removeprefix(f"{headline}\n")
+            blocks.append((said, (), (), ""))
     template = environment("checker.report").get_template("parts.html.j2")
     return template.render(
         sentence=plain(result.sentence), code=result.exit_code, blocks=blocks, picture=result.picture()

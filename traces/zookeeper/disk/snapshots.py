@@ -61,8 +61,8 @@ class Snapshot:
         newest: the largest zxid in its nodes. widest: the length of its longest path or data.
         seals: the checksums that are wrong.
         ended: whether the file was complete when reading began; not determined for a compressed one.
-        behind: what is broken, if anything is, lies behind the digest, where releases before 3.9 read nothing.
-        fatal: what is broken may end a server that reads it, or be read.
+        behind: the damage, if any, is after the digest: releases before 3.9 read nothing there.
+        fatal: a server that reads the damage may end, or may read past it.
     """
 
     path: Path
