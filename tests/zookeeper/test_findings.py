@@ -21,6 +21,7 @@ from tests.zookeeper.healthy import TXNS, healthy, looked_at
 from tests.zookeeper.written import (
     Txn,
     Written,
+    acls,
     create,
     delete,
     digested,
@@ -32,6 +33,7 @@ from tests.zookeeper.written import (
     set_data,
     snapshot_bytes,
     tree_of,
+    ustring,
     zxid,
 )
 from traces.zookeeper.audit.audit import Audit, audit
@@ -176,7 +178,10 @@ def test_a_change_of_the_membership_is_followed(tmp_path: Path) -> None:
     ]
     txns = digested([t for t in txns if not (t.kind == 5 and t.zxid > zxid(2, 2))][:16])
     tail = [Txn(zxid(2, 3 + n), *create(f"/tail{n}")) for n in range(2)]
-    found = looked_at(tmp_path, [server(txns), server(txns), server([*txns, *tail])])
+    servers = [server(txns), server(txns), server([*txns, *tail])]
+    for n, s in enumerate(servers, 1):
+        s.raw["../myid"] = b"%d" % n
+    found = looked_at(tmp_path, servers)
     assert grave(found) == []
     assert "UNCOMMITTED_TAIL" not in notes(found)
     assert {"CONFIG", "BEHIND"} <= notes(found)
@@ -209,6 +214,18 @@ def test_a_loss_that_the_tree_no_longer_shows_is_unknown(tmp_path: Path) -> None
     found = looked_at(tmp_path, [server(txns), server(txns), holed])
     assert [(f.code, f.server) for f in grave(found)] == []
     assert [f.server for f in found.findings if f.code == "GAP_UNKNOWN"] == ["server3"]
+
+
+def test_permissions_that_a_snapshot_lacks_are_a_lost_write(tmp_path: Path) -> None:
+    """Before 3.6 no digest shows it; the version of the permissions does."""
+    txns = [replace(t, digest=None) for t in TXNS]
+    at = txns[16]
+    txns[16] = replace(at, kind=7, body=ustring("/n1_2") + acls() + struct.pack(">i", 1))
+    stale = server(txns)
+    stale.snapshots[zxid(2, 8)] = snapshot_bytes(tree_of([t for t in txns[:22] if t.kind != 7]), None)
+    found = looked_at(tmp_path, [server(txns), stale, server(txns)])
+    assert (found.verdict, {f.code for f in grave(found)}) == ("VIOLATION", {"TREE_DIFFERS"})
+    assert all("permissions: " in f.evidence["nodes"]["/n1_2"] for f in grave(found))
 
 
 def test_an_audit_that_goes_on_says_the_same(tmp_path: Path) -> None:

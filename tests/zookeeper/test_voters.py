@@ -6,11 +6,24 @@ import tarfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.zookeeper.healthy import TXNS
-from tests.zookeeper.written import Written, digested, ensemble, server, set_data, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit.audit import Audit, audit
+from tests.zookeeper.written import (
+    Tree,
+    Txn,
+    Written,
+    digested,
+    ensemble,
+    server,
+    set_data,
+    snapshot_bytes,
+    tree_of,
+    zxid,
+)
+from traces.zookeeper.audit.audit import Audit, audit, numbers_of
 from traces.zookeeper.audit.findings import NOTE
-from traces.zookeeper.disk.server import find_directory
+from traces.zookeeper.disk.server import Directory, find_directory
 from traces.zookeeper.disk.snapshots import node_data
 from zabspec.zoo_cfg import ZooCfg, parse
 
@@ -87,3 +100,44 @@ def test_a_record_that_is_later_than_a_snapshot_counts(tmp_path: Path) -> None:
 def test_numbers_that_are_guessed_take_no_membership(tmp_path: Path) -> None:
     ensemble(tmp_path, *(with_node(zxid(1, 0), FIVE) for _ in "123"))
     assert "a directory has no myid" in audited(tmp_path, (1, 2, 3)).quorums
+
+
+def reconfigured(zxid: int, *voters: int) -> Txn:
+    text = "".join(f"server.{n}=127.0.0.1:1:2:participant;3\n" for n in voters)
+    return Txn(zxid, 16, set_data("/zookeeper/config", f"{text}version={zxid:x}".encode())[1])
+
+
+def test_a_reconfiguration_that_no_leader_committed_does_not_count(tmp_path: Path) -> None:
+    """Server 3 proposed to vote alone, and died: what it then has alone is on no quorum."""
+    abandoned = [*TXNS[:14], reconfigured(zxid(1, 15), 3)]
+    tail = server(abandoned)
+    below = Written({TXNS[0].zxid: abandoned, zxid(2, 6): TXNS[19:]}, {0: snapshot_bytes(Tree(), 0)}, 3)
+    below.snapshots[zxid(2, 5)] = snapshot_bytes(tree_of(TXNS[:19]), zxid(2, 5))
+    for name, third, others, verdict in (
+        ("tail", tail, TXNS, "OK"), ("below", below, TXNS, "OK"), ("alone", below, TXNS[:24], "DANGER"),
+    ):  # fmt: skip
+        ensemble(tmp_path / name, *(with_myid(n, s) for n, s in enumerate((server(others), server(others), third), 1)))
+        found = audited(tmp_path / name, (1, 2, 3))
+        assert (found.verdict, found.quorums) == (verdict, "majorities of the 3 servers given"), name
+        assert any("is not counted" in f.sentence for f in found.findings if f.code == "CONFIG")
+
+
+def with_myid(number: int, server: Written) -> Written:
+    server.raw["../myid"] = f"{number}\n".encode()
+    return server
+
+
+def test_numbers_that_are_guessed_take_no_record(tmp_path: Path) -> None:
+    txns = digested([reconfigured(t.zxid, 11, 12, 13) if t.zxid == zxid(2, 3) else t for t in TXNS])
+    ensemble(tmp_path, *(server(txns) for _ in "123"))
+    found = audited(tmp_path, (1, 2, 3))
+    assert (found.verdict, found.too_few) == ("OK", False)
+    assert "lists voters 11, 12, 13, but a directory has no myid" in found.quorums
+
+
+@pytest.mark.parametrize(
+    ("names", "numbers"),
+    [("zk11 zk12", [11, 12]), ("a2024 b2024", [1, 2]), ("zk2 spare", [2, 1]), ("a b", [1, 2])],
+)
+def test_numbers_are_guessed_by_names_that_differ(names: str, numbers: list[int]) -> None:
+    assert numbers_of([Directory(name, []) for name in names.split()]) == numbers

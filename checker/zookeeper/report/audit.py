@@ -115,7 +115,8 @@ def service_words(service: Service) -> str:
     count = len(service.voters)
     said = [f"{name} {why}" for name, why in service.unable.items()]
     if service.state == "all":
-        said.append(f"all {count} serve" if count > 1 else "it serves")
+        voting = " that vote" if said else ""
+        said.append(f"all {count}{voting} serve" if count > 1 else "it serves")
     elif service.state == "quorum":
         said.append(f"{len(service.serving)} of {count} serve")
     else:

@@ -206,14 +206,13 @@ def check_numbers(directories: list[Directory], config: ZooCfg | None) -> None:
     Raises:
         RequestError: two servers have one number, or the configuration has no such server.
     """
-    from traces.zookeeper.audit.audit import number_of
+    from traces.zookeeper.audit.audit import numbers_of
 
     if config is None:
         return
     known = config.voters
     numbers: dict[int, str] = {}
-    for place, d in enumerate(directories, 1):
-        number = number_of(d, place)
+    for d, number in zip(directories, numbers_of(directories), strict=True):
         if number in numbers:
             raise RequestError(f"{numbers[number]} and {d.name} both have number {number} (myid)")
         if number not in (*known.participants, *known.observers):

@@ -163,12 +163,15 @@ def myid_of(directory: Directory) -> int:
     return -1 if found is None else found
 
 
-def number_of(directory: Directory, place: int) -> int:
-    """Return a server's number: its myid, else the digits at the end of its name, else its place."""
-    if (number := myid_of(directory)) >= 0:
-        return number
-    found = re.search(r"(\d{1,9})$", directory.name)
-    return int(found[1]) if found else place
+def numbers_of(directories: Sequence[Directory]) -> list[int]:
+    """Return the servers' numbers: myid, else the digits at the ends of their names if those differ, else others."""
+    known = [myid_of(d) for d in directories]
+    ends = [re.search(r"(\d{1,9})$", d.name) for d in directories]
+    named = [n if n >= 0 else int(end[1]) if end else -1 for n, end in zip(known, ends, strict=True)]
+    if len(set(named)) == len(named):
+        known = named
+    free = iter(sorted(set(range(1, len(known) + 1)) - set(known)))
+    return [n if n >= 0 else next(free) for n in known]
 
 
 def log_summed(path: Path, zxid: int, earlier: LogFile | None = None) -> LogFile:
@@ -276,8 +279,8 @@ def audit(
         forecast: also say what starting these servers can come to.
         options: properties of the servers' JVM, by which they read their files.
     """
-    for place, d in enumerate(directories, 1):
-        d.number = number_of(d, place)
+    for d, number in zip(directories, numbers_of(directories), strict=True):
+        d.number = number
     quorums = Quorums(directories, config)
     earlier = {s.name: s for s in before.servers} if before is not None else {}
     load_kernels()
@@ -359,7 +362,7 @@ def conclude(
     found = settled_crossings(groups, replays, each)
     for s in servers:
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
-    found += membership_findings(servers, quorums)
+    found += membership_findings(servers, quorums, Agreement(servers, replays, quorums, each))
     found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
     if len(groups) > 1:
         found.append(mixed(groups))
@@ -512,6 +515,7 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apa
     """
     voters = [s for s in servers if quorum.votes(s.name, START)]
     mine = [x for x in started if x.server in {s.name for s in voters}]
+    watching = {s.name for s in servers if s not in voters}
     best = Service()
     for release in dict.fromkeys(r for x in mine for r in x.releases):
         by = {x.server: x for x in mine if release in x.releases}
@@ -531,6 +535,9 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apa
             out.state = "quorum" if out.unable else "all"
         elif quorum.with_absent([n for n in by if out.unable.get(n) != "will not start"], START):
             out.state = "unknown"
+        for x in started:  # an observer that is down changes nothing for the others
+            if release in x.releases and x.server in watching and x.outcome != STARTS:
+                out.unable[x.server] = "will not start" if x.outcome == REFUSES else "may not start"
         if not best.voters or len(out.serving) > len(best.serving):
             best = out
     return best

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from traces.zookeeper.audit.agree import Agreement
 from traces.zookeeper.audit.findings import NOTE, WARN, AuditFinding
 from traces.zookeeper.disk.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.disk.logs import payload_at
@@ -100,16 +101,21 @@ def listed(servers: Iterable[int]) -> str:
     return ", ".join(map(str, servers))
 
 
-def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFinding]:
+def membership_findings(servers: list[Server], quorums: Quorums, agreement: Agreement) -> list[AuditFinding]:
     """Return findings about the membership in logs and snapshots, and record it in the quorums."""
     out, found = logged_changes(servers, quorums)
+    applied = snapshot_memberships(servers)
+    leave_out_uncommitted(out, found, applied, quorums, agreement)
     earliest = min(found, default=None)
-    for version, (ensemble, source) in snapshot_memberships(servers).items():
-        if not all(s.directory.myid for s in servers):
-            quorums.unused = f" ({source} lists voters {listed(ensemble.participants)}, but a directory has no myid)"
-        elif version not in found:
+    for version, (ensemble, source) in applied.items():
+        if version not in found:
             found[version] = ensemble
             quorums.sources[version] = source
+    if found and not all(s.directory.myid for s in servers):  # whose numbers these are is not known
+        version = max(found)
+        quorums.unused = f" ({quorums.sources[version]} lists voters {listed(found[version].participants)}, but a "
+        quorums.unused += "directory has no myid)"
+        found.clear()
     if found and earliest != min(found) and quorums.first is None:
         found[0] = found[min(found)]  # a leader's first term has written down what was in force before
         quorums.sources[0] = quorums.sources[min(v for v in found if v in quorums.sources)]
@@ -127,6 +133,20 @@ def membership_findings(servers: list[Server], quorums: Quorums) -> list[AuditFi
             quorums.changes.append((START, quorums.first))
             quorums.sources[START] = "the zoo.cfg"
     return out
+
+
+def leave_out_uncommitted(
+    out: list[AuditFinding], found: dict[int, Ensemble], applied: Iterable[int], quorums: Quorums, agreement: Agreement
+) -> None:
+    """Remove reconfigurations that less than a quorum of those before them have: no leader can have committed them."""
+    ends, proposed = agreement.ends(), sorted(found.items())
+    for zxid, _ in proposed:
+        quorums.changes = [(z, e) for z, e in proposed if z < zxid and z in found]
+        having = [s.name for s in agreement.servers if agreement.holds(s, zxid, ends)]
+        if zxid not in applied and not quorums.with_absent(having, zxid - 1):
+            del found[zxid]
+            note = next(f for f in out if f.code == "CONFIG" and f.zxid == zxid)
+            note.sentence += "; less than a quorum has it in its history, and it is not counted"
 
 
 def logged_changes(servers: list[Server], quorums: Quorums) -> tuple[list[AuditFinding], dict[int, Ensemble]]:
