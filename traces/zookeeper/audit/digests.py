@@ -12,11 +12,14 @@ from traces.zookeeper.audit.replay import WORD, Ends, Episode, Replay, Replayed,
 from traces.zookeeper.disk.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.disk.logs import payload_at
 from traces.zookeeper.disk.server import LOW, Server
-from traces.zookeeper.disk.trees import Node
+from traces.zookeeper.disk.trees import STATS, Node
 
 CAUSES = ("GAP", "MISSING", "ZXID_DECREASE", "DUP_DIFFERS", "DIVERGENT_TXN", "ABANDONED_APPLIED", "EPOCH_BOUNDARY",
           "CRC", "BAD_EOR", "BAD_LEN", "BAD_BODY", "DATA_AFTER_END", "BAD_MAGIC", "SNAP_LOST", "UNKNOWN_TYPE",
           "GAP_UNKNOWN", "LOGS_DELETED", "PACKED_LOG")  # fmt: skip
+
+AVERSION = STATS.index("aversion")  # a change of permissions is acknowledged like a change of data
+STATISTICS = "statistics"
 
 
 def digest_findings(
@@ -222,7 +225,7 @@ def between(servers: list[Server], ends: Ends, told: set[str]) -> list[AuditFind
             nodes = differences(tree_at(by_name[one], at, ends[one][2]), tree_at(by_name[two], at, ends[two][2]))
             if not nodes:
                 continue
-            real = any("only" in d or "data" in d for d in nodes.values())
+            real = any(not d.startswith(STATISTICS) for d in nodes.values())
             wrong = one if b[2] and not a[2] else two if a[2] and not b[2] else ""
             what = f"at {zxid_text(at)} the trees of {one} and {two} differ in {len(nodes)} nodes"
             code, severity = ("TREE_DIFFERS", VIOLATION) if real else ("TREE_STATS", NOTE)
@@ -310,6 +313,8 @@ def differences(one: Mapping[str, Node], two: Mapping[str, Node]) -> dict[str, s
             out[path or "/"] = f"only in the {'second' if a is None else 'first'}: {there.told()}"
         elif (a.data, max(a.length, 0), a.stats[8]) != (b.data, max(b.length, 0), b.stats[8]):
             out[path or "/"] = f"data or owner: {a.told()} | {b.told()}"
+        elif a.stats[AVERSION] != b.stats[AVERSION]:
+            out[path or "/"] = f"permissions: {a.told()} | {b.told()}"
         elif a.stats != b.stats:
-            out[path or "/"] = f"statistics: {a.told()} | {b.told()}"
+            out[path or "/"] = f"{STATISTICS}: {a.told()} | {b.told()}"
     return out

@@ -21,6 +21,7 @@ from traces.zookeeper.audit.replay import Restart
 from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.logs import LogFile
 from traces.zookeeper.disk.rules import (
+    CREATE_TREE,
     KNOWN,
     TRIED,
     TRUST_EMPTY,
@@ -182,6 +183,8 @@ def read_by_start(whole: Server, rules: Rules) -> Reading:
             why = "there are logs and no snapshot"
             return out.end("No snapshot found, but there are log entries. Something is broken!", why, option)
         out.forgets = not rules.can_trust_empty
+    elif out.base is None and not server.logs and not rules.creates_tree:
+        out.doubt = f"it has no files, and with {CREATE_TREE}=false it votes only if there is a file initialize"
     return out if out.forgets else log_files(out)
 
 

@@ -17,6 +17,7 @@ KNOWN = tuple(number for numbers in SAME.values() for number in numbers)
 MOST = 0x7FFFFFFF
 TRIED = 100  # snapshots (FileSnap.deserialize)
 TRUST_EMPTY = "zookeeper.snapshot.trust.empty"
+CREATE_TREE = "zookeeper.db.autocreate"
 
 
 def version(release: str) -> tuple[int, ...]:
@@ -125,6 +126,11 @@ class Rules:
     @property
     def trusts_empty(self) -> bool:
         return self.version >= (3, 5, 6) and self.option(TRUST_EMPTY).lower() == "true"
+
+    @property
+    def creates_tree(self) -> bool:
+        """Return whether a server without files votes, with an empty tree (FileTxnSnapLog.restore, 3.6.0)."""
+        return self.version < (3, 6) or (self.option(CREATE_TREE) or "true").lower() == "true"
 
     @property
     def deletes_empty_tail(self) -> bool:
