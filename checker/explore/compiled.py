@@ -510,16 +510,21 @@ class Compiled:
         return broken, met, site
 
     def breaks(self, before: bytes, after: bytes, live: int) -> int:
-        """Return which step properties in a mask the step between two states violates.
+        """Return which step properties in a mask the step between two states violates."""
+        return self.judged_step(before, after, live, 0)[0]
+
+    def judged_step(self, before: bytes, after: bytes, live: int, want: int) -> tuple[int, int]:
+        """Return which step properties of a mask the step between two states violates, and whose premises it meets.
 
         The state `after` has its step annotations.
         """
-        if not live:
-            return 0
+        if not live and not want:
+            return 0, 0
         report = ctypes.create_string_buffer(8 * kernel.REPORT)
-        self.judge_one_step(self.state(before), self.state(after), report, live, 0)
+        self.judge_one_step(self.state(before), self.state(after), report, live, want)
         words = (ctypes.c_int64 * kernel.REPORT).from_buffer(report)
-        return sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
+        broken = sum(1 << k for k in range(len(self.properties)) if words[kernel.R_BROKEN + k])
+        return broken, words[kernel.R_STEP_WITNESSES]
 
     def schedule_along(self, ordinals: Sequence[int], broken: int = 0, start: bytes = b"") -> Schedule:
         """Return the steps from an initial state that pass through the same orbits as a path of the explorer.

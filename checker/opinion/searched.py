@@ -6,13 +6,13 @@ its value. A run leads to a state of the search, by the predecessors that the se
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any, Protocol
 
 from checker.explore.breadth_first import Explorer
@@ -41,6 +41,7 @@ from zabspec.worlds.steps import BUDGETS, NUMBERED
 FEWEST = 200  # states that are compared, if there are so many
 SHARE = 5000  # of so many states of a search one more is compared
 MOST = 20_000
+ALL = 5  # times as many states, renamings counted apart: if a search has no more, all are compared, and counted
 SECONDS = 2.0  # of CPU, or a tenth of the search's, after which no further state is drawn
 MOST_STARTS = 1000  # ways to begin, of more the first are compared
 RENAMINGS = 24  # of a state; with more they are not tried
@@ -48,7 +49,8 @@ RARELY = 8  # of so many states one is compared with all its renamings
 RANDOM = 4  # of so many runs one is random
 BARREN, SPARSE = 4, 40  # runs in vain, after which no further one is drawn: if enough states were compared, and if not
 
-Moved = tuple[str, tuple[str, ...], frozenset[str]]  # a step's label, the state after it, the step properties it breaks
+Names = frozenset[str]
+Moved = tuple[str, tuple[str, ...], Names, Names]  # a step's label, the state after it, what it violates, premises met
 
 
 def request_of(c: Configuration) -> dict[str, Any]:
@@ -86,15 +88,16 @@ class Side(Protocol):
     def judged(self, data: bytes) -> tuple[set[str], set[str]] | None:
         """Return the properties that a state violates, and those whose premise it meets; None after an error."""
 
-    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
-        """Return the properties of steps that a step violates."""
+    def judged_step(self, before: bytes, after: bytes) -> tuple[Names, Names]:
+        """Return the properties of steps that a step violates, and those whose premise it meets."""
 
 
 class InMachineCode:
     """Machine code's side."""
 
-    def __init__(self, code: Compiled, both: Sequence[Property]) -> None:
+    def __init__(self, code: Compiled, both: Sequence[Property], with_premise: Set[str]) -> None:
         self.code, names = code, {p.name for p in both}
+        self.with_premise = sum(1 << k for k, p in enumerate(code.properties) if p.name in with_premise)
         self.of_steps = sum(1 << k for k, p in enumerate(code.properties) if p.of == STEP and p.name in names)
         self.others = sum(1 << k for k, p in enumerate(code.properties) if p.of != STEP and p.name in names)
         self.steps = code.next_states
@@ -106,15 +109,17 @@ class InMachineCode:
         broken, met, error = self.code.judged_state(data, self.others)
         return None if error else (self.named(broken), self.named(met))
 
-    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
-        return frozenset(self.named(self.code.breaks(before, after, self.of_steps)))
+    def judged_step(self, before: bytes, after: bytes) -> tuple[Names, Names]:
+        broken, met = self.code.judged_step(before, after, self.of_steps, self.with_premise)
+        return frozenset(self.named(broken)), frozenset(self.named(met))
 
 
 class InPython:
     """The interpreter's side."""
 
-    def __init__(self, engine: Interpreter, both: Sequence[Property]) -> None:
+    def __init__(self, engine: Interpreter, both: Sequence[Property], with_premise: Set[str]) -> None:
         self.engine, self.layout, self.properties = engine, engine.layout, both
+        self.with_premise = with_premise
 
     def steps(self, data: bytes) -> list[tuple[int, bytes]]:
         return [(word, bytes(after.buffer)) for word, after in self.engine.successors(data)]
@@ -130,12 +135,16 @@ class InPython:
         except ERRORS:
             return None
 
-    def broken(self, before: bytes, after: bytes) -> frozenset[str]:
-        names, found = self.engine.names, set()
-        for p in self.properties:
-            if p.of == STEP and not keeps(p, names, StateView(self.layout, after), StateView(self.layout, before)):
-                found.add(p.name)
-        return frozenset(found)
+    def judged_step(self, before: bytes, after: bytes) -> tuple[Names, Names]:
+        names, of_steps = self.engine.names, [p for p in self.properties if p.of == STEP]
+
+        def views() -> tuple[StateView, StateView]:
+            return StateView(self.layout, after), StateView(self.layout, before)
+
+        return (
+            frozenset(p.name for p in of_steps if not keeps(p, names, *views())),
+            frozenset(p.name for p in of_steps if p.name in self.with_premise and meets(p, names, *views())),
+        )
 
 
 class Comparison:
@@ -161,11 +170,12 @@ class Comparison:
         self.judge = Judge(self.world, declared(self.world, names) if names else [])
         self.judged_names = {p.name for p in self.judge.properties}
         both = [p for p in r.properties if p.name in self.judged_names]
+        with_premise = {p.name for p in self.judge.steps if p.witness}
         if isinstance(engine, Interpreter):
-            self.side: Side = InPython(engine, both)
+            self.side: Side = InPython(engine, both, with_premise)
         else:
             self.code = engine.code if isinstance(engine, Explorer) else engine
-            self.side = InMachineCode(self.code, both)
+            self.side = InMachineCode(self.code, both, with_premise)
         self.plain = Plain.of(model)
         self.values = Values(self.plain, self.world.layout)
         self.source = random.Random(r.distinct)
@@ -193,14 +203,15 @@ class Comparison:
             raise Differs(f"a state at depth {depth + 1} is none: {error}", at) from None
         theirs, errors = self.taken(second)
         self.steps += len(ours)
-        self.labels |= {label for label, _, _ in ours}
+        self.labels |= {label for label, *_ in ours}
         if errors and depth < self.r.expanded_levels and not self.r.error:
             raise Differs(f"a step meets an error that the search does not: {errors[0]}", at)
         if ours.keys() != theirs.keys() and not self.merged(ours, theirs):
             raise self.apart(data, ours, theirs, at)
         self.judgements(data, second, depth, not theirs and not errors, at)
         every = depth < self.r.expanded_levels and not self.r.narrowed and not self.r.reduced
-        self.reported({name for _, _, broken in ours for name in broken}, depth + 1, every, at)
+        self.reported(Names().union(*(broken for _, _, broken, _ in ours)), depth + 1, every, at)
+        self.reached(Names().union(*(met for *_, met in ours)), depth + 1, every, at)
         found = [
             Move(w, after[: self.size], theirs[w], self.visited(data, after, depth, at)) for w, after in ours.items()
         ]
@@ -213,7 +224,7 @@ class Comparison:
         """Return the steps of a state by the search's engine, with the states after them."""
         found: dict[Moved, bytes] = {}
         for word, after in self.side.steps(data):
-            what = label_of(self.model, word), self.values.of_bytes(after), self.side.broken(data, after)
+            what = label_of(self.model, word), self.values.of_bytes(after), *self.side.judged_step(data, after)
             found.setdefault(what, after)
         return found
 
@@ -232,11 +243,12 @@ class Comparison:
                 if isinstance(result, Fault):
                     errors.append(f"{label}: {result}")
                     continue
-                broken: frozenset[str] = frozenset()
+                broken = met = Names()
                 if judge.steps:
                     judge.load_step(second, step, result)
-                    broken = frozenset(p.name for p in judge.steps if judge.step_violates(p))
-                found.setdefault((label, self.values.of_cells(result), broken), result)
+                    broken = Names(p.name for p in judge.steps if judge.step_violates(p))
+                    met = Names(p.name for p in judge.steps if judge.step_meets(p))
+                found.setdefault((label, self.values.of_cells(result), broken, met), result)
         return found, errors
 
     def merged(self, ours: Mapping[Moved, bytes], theirs: dict[Moved, tuple[Any, ...]]) -> bool:
@@ -248,8 +260,8 @@ class Comparison:
         if not self.model.configuration.merged_by_promise:
             return False
         both: dict[tuple[str, ...], tuple[Any, ...]] = {}
-        for lost in [state for (label, _, _), state in theirs.items() if label == "lose_connection"]:
-            both |= {key: state for (_, key, _), state in self.taken(lost)[0].items()}
+        for lost in [state for (label, *_), state in theirs.items() if label == "lose_connection"]:
+            both |= {key: state for (_, key, *_), state in self.taken(lost)[0].items()}
         beyond = [w for w in ours if w not in theirs]
         theirs |= {w: both[w[1]] for w in beyond if w[1] in both}
         self.left_out += len(theirs) - len(ours)
@@ -261,8 +273,13 @@ class Comparison:
 
         def shown(moves: Iterator[Moved]) -> list[dict[str, Any]]:
             return [
-                {"step": label, "changes": self.values.apart(here, key), "violates": sorted(broken)}
-                for label, key, broken in moves
+                {
+                    "step": label,
+                    "changes": self.values.apart(here, key),
+                    "violates": sorted(broken),
+                    "meets the premise of": sorted(met),
+                }
+                for label, key, broken, met in moves
             ]
 
         mine = shown(w for w in ours if w not in theirs)
@@ -274,27 +291,30 @@ class Comparison:
         )
         return Differs(sentence, at, only_in_search=mine, only_in_second=other)
 
+    def by_second(self, second: tuple[Any, ...], terminal: bool) -> tuple[set[str], set[str], list[str]]:
+        """Return what a state violates, whose premises it meets, and what errs, by the second semantics."""
+        judge = self.judge
+        judge.after.load(second)
+        judge.errors.clear()
+        asked = judge.of_states(False) + (judge.of_states(True) if terminal else [])
+        violated = judge.violated(terminal)
+        return violated, {p.name for p in asked if p.needs_witness and judge.meets(p)}, judge.errors
+
     def judgements(self, data: bytes, second: tuple[Any, ...], depth: int, terminal: bool, at: Place) -> None:
         """Compare which properties a state violates, and whose premises it meets.
 
         Raises:
             Differs: they are not the same, or the search does not report them.
         """
-        judge, r = self.judge, self.r
-        judge.after.load(second)
-        judge.errors.clear()
-        asked = judge.of_states(False) + (judge.of_states(True) if terminal else [])
-        violated = judge.violated(terminal)
-        met = {p.name for p in asked if p.needs_witness and judge.meets(p)}
+        r = self.r
+        violated, met, erred = self.by_second(second, terminal)
         mine = self.side.judged(data)
         whole = depth <= r.whole_depth and not r.narrowed
-        if judge.errors and whole and not r.error:
-            raise Differs(
-                f"judging a state at depth {depth} meets an error that the search does not: {judge.errors[0]}", at
-            )
-        if judge.errors or mine is None:
+        if erred and whole and not r.error:
+            raise Differs(f"judging a state at depth {depth} meets an error that the search does not: {erred[0]}", at)
+        if erred or mine is None:
             return  # what else is said of a state whose property errs is not compared
-        premises = {p.name for p in judge.properties if p.needs_witness}
+        premises = {p.name for p in self.judge.properties if p.needs_witness}
         for what, one, other in (
             ("violates", mine[0], violated),
             ("meets the premise of", mine[1] & premises, met),
@@ -304,11 +324,19 @@ class Comparison:
                 whom = "the search" if one - other else "the second semantics"
                 raise Differs(f"a state at depth {depth} {what} {names}, but only by {whom}", at)
         self.reported(violated, depth, whole, at)
-        if whole and (beyond := met - r.witnessed.keys()):
+        self.reached(met, depth, whole, at)
+
+    def reached(self, met: Set[str], depth: int, whole: bool, at: Place) -> None:
+        """Check that the search reports the premises that are met, if it judged all that there is at this depth.
+
+        Raises:
+            Differs: it does not.
+        """
+        if whole and (beyond := met - self.r.witnessed.keys()):
             names = ", ".join(sorted(beyond))
             raise Differs(f"a premise of {names} is met at depth {depth}, which the search does not report", at)
 
-    def reported(self, violated: set[str], depth: int, whole: bool, at: Place) -> None:
+    def reported(self, violated: Set[str], depth: int, whole: bool, at: Place) -> None:
         """Check that the search reports what is violated, and no deeper if it takes every step.
 
         Args:
@@ -319,7 +347,7 @@ class Comparison:
         """
         r = self.r
         shortest = whole and bool(r.stuttering_off)
-        if whole or (r.complete and not r.violations and not r.error):
+        if whole or (r.complete and not r.error):
             late = {n for n in violated if n not in r.violations or (shortest and r.violations[n].depth > depth)}
             if late:
                 names = ", ".join(sorted(late))
@@ -384,12 +412,12 @@ class Comparison:
         ours, c = self.model.program.starts, self.model.configuration
         chosen = c.named_start[1] is not None
         try:
-            ways = [*islice(self.world.initials(), None if chosen else MOST_STARTS + 1)]
+            ways = [*itertools.islice(self.world.initials(), None if chosen else MOST_STARTS + 1)]
         except (Fault, ZeroDivisionError) as fault:
             raise Differs(f"an initial state meets an error: {fault}") from None
         theirs = {self.values.of_cells(second): second for second in ways}
         whole = chosen or len(ways) <= MOST_STARTS
-        keys = {data: self.values.of_bytes(data) for data in (ours if whole else islice(ours, MOST_STARTS))}
+        keys = {data: self.values.of_bytes(data) for data in (ours if whole else itertools.islice(ours, MOST_STARTS))}
         found = {data: theirs[key] for data, key in keys.items() if key in theirs}
         if not found or (whole and (len(found) < len(keys) or (len(found) < len(theirs) and not chosen))):
             key = next((key for key in keys.values() if key not in theirs), next(iter(keys.values())))
@@ -466,6 +494,56 @@ class Comparison:
             data, second = move.data, move.second
             run.append(label)
 
+    def everything(self, until: float) -> bool:
+        """Compare all states that the search found; return whether there was time for them.
+
+        Raises:
+            Differs: the two do not agree in some state, on how many there are, or on what was left out.
+        """
+        known = {self.values.of_bytes(data) for data in self.starts}
+        level: list[tuple[bytes, tuple[Any, ...], list[str]]] = [(*start, []) for start in self.starts.items()]
+        left: list[tuple[tuple[Any, ...], list[str]]] = []
+        for depth in itertools.count():
+            following = []
+            for data, second, run in level:
+                if time.process_time() > until:
+                    return False
+                for move in self.moves(data, second, depth, run):
+                    to = [*run, move.what[0]]
+                    if self.code is not None and not move.fingerprint:
+                        left.append((move.second, to))
+                    elif move.what[1] not in known:
+                        known.add(move.what[1])
+                        following.append((move.data, move.second, to))
+            if not following:
+                break
+            level = following
+        r, others = self.r, self.explorer is None and not self.r.stuttering_off  # what it left out is not known
+        if len(known) != r.raw and not (others or r.merged or self.values.only_one):
+            raise Differs(f"{plural(r.raw, 'state')} of the search are {len(known)} by the second semantics")
+        self.beyond(left, known, until)
+        return True
+
+    def beyond(self, left: list[tuple[tuple[Any, ...], list[str]]], known: set[Any], until: float) -> None:
+        """Judge the states to which only steps lead that the search left out, by the second semantics alone.
+
+        Raises:
+            Differs: one violates or meets what the search does not report.
+        """
+        for second, run in left:  # which grows
+            key = self.values.of_cells(second)
+            if key in known or time.process_time() > until:
+                continue
+            known.add(key)
+            moves, errors = self.taken(second)
+            violated, met, erred = self.by_second(second, not moves and not errors)
+            at, depth = Place(second, len(run), run), len(run)
+            if (errors or erred) and not self.r.failed:
+                raise Differs(f"an error at depth {depth} that the search does not meet: {[*errors, *erred][0]}", at)
+            self.reported(violated.union(*(broken for _, _, broken, _ in moves)), depth, False, at)
+            self.reached(met.union(*(met for *_, met in moves)), depth, True, at)
+            left += [(state, [*run, label]) for (label, *_), state in moves.items()]
+
     def draw(self, count: int, source: random.Random, most_seconds: float, runs: Iterable[Sequence[int]]) -> None:
         """Compare some runs, and at least so many states, if there are as many and there is time.
 
@@ -480,6 +558,10 @@ class Comparison:
             self.follow(run)
         levels = [k for k, n in enumerate(r.levels) if n and k <= max(r.whole_depth, 0)]
         guided = not r.narrowed and (self.explorer is not None or self.interpreter is not None)
+        few = guided and r.complete and self.begin is None and r.raw <= ALL * count
+        closed = few and len(self.starts) == sum(r.raw_levels[:1])  # all renamings of initial states are some
+        if closed and self.everything(began + most_seconds / 2):
+            return
         barren = 0
         while time.process_time() - began < most_seconds:
             enough = len(self.seen) >= count

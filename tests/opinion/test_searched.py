@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +13,19 @@ import pytest
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
+from checker.explore.result import Exploration
 from checker.report.report import Explored
 from checker.requests.explore import Explore
 from zabspec.second import properties
 from zabspec.second.world import World
+from zabspec.worlds.steps import RECEIVE
 
 pytestmark = pytest.mark.usefixtures("usual_opinion")
 
 ZAB = Explore(nodes=2, txns=1, timeouts=1, crashes=1, losses=0, evidence="explored")
 RING = Explore("example:token_ring", evidence="explored")  # over datagrams, with stuttering receipts
 VIOLATED = Explore("example:causal_broadcast", keep_going=True, max_states=3000, evidence="explored")
+TERMS = Explore("example:raft_election", depth=9, evidence="explored")  # a property of steps that has a premise
 ASKED = {
     "zab": ZAB,
     "zab without symmetry": Explore(nodes=2, txns=1, timeouts=1, crashes=0, losses=1, symmetry=False, depth=12),
@@ -212,13 +215,20 @@ def unviolated(true: Any) -> Any:
     return lambda self, data, live: (0, *true(self, data, live)[1:])
 
 
-def unreported(true: Any) -> Any:
-    def run(self: Any, *args: Any, **settings: Any) -> Any:
-        r = true(self, *args, **settings)
-        r.violations = {}
-        return r
+def unmet(true: Any) -> Any:
+    return lambda self, *step: (true(self, *step)[0], 0)
 
-    return run
+
+def unreported(what: str) -> Callable[[Any], Any]:
+    def planted(true: Any) -> Any:
+        def run(self: Any, *args: Any, **settings: Any) -> Any:
+            r = true(self, *args, **settings)
+            setattr(r, what, {})
+            return r
+
+        return run
+
+    return planted
 
 
 def renamed(function: Any, other: Any) -> Any:
@@ -232,7 +242,9 @@ PLANTS = {
     "states are missing": Plant(Explorer, "knows", one_lost),
     "states are taken for others": Plant(Compiled, "canonical", halved),
     "a violated state is none": Plant(Compiled, "judged_state", unviolated, (VIOLATED,)),
-    "a violation is not reported": Plant(Explorer, "run", unreported, (VIOLATED,)),
+    "a violation is not reported": Plant(Explorer, "run", unreported("violations"), (VIOLATED,)),
+    "a premise is not reported": Plant(Explorer, "run", unreported("witnessed"), (RING, TERMS)),
+    "a step that meets a premise does not": Plant(Compiled, "judged_step", unmet, (TERMS,)),
     "the second semantics lacks a step": Plant(
         World, "steps", lambda true: lambda self, state: [s for s in true(self, state) if s.label != "receive"], (RING,)
     ),
@@ -256,6 +268,22 @@ def test_planted_faults_are_no_verdict(monkeypatch: pytest.MonkeyPatch, plant: P
     monkeypatch.setattr(plant.owner, plant.name, plant.other(getattr(plant.owner, plant.name)))
     for request in plant.requests:
         contradicted(request.answer())
+
+
+def test_what_a_search_leaves_out_is_judged_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = f"def stutters(before: State, after: State) -> bool:\n    return after.event == {RECEIVE}"
+    monkeypatch.setattr("checker.explore.compiled.stutters_text", lambda _: every)
+    monkeypatch.setattr("checker.opinion.searched.stutters", lambda _, before, after: after.event == RECEIVE)
+    answer = replace(RING, properties=("mutual-exclusion",)).answer()
+    contradicted(answer)
+    assert "a premise of mutual-exclusion is met" in answer.sentence
+
+
+def test_the_states_of_a_small_search_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Exploration, "raw", property(lambda r: sum(r.raw_levels) + 1))
+    answer = RING.answer()
+    contradicted(answer)
+    assert "states of the search are" in answer.sentence
 
 
 def contradicted(answer: Explored) -> None:

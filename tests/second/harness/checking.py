@@ -15,7 +15,7 @@ from checker.explore.symmetry import asymmetry
 from tests.second.generator import Generated
 from tests.second.generator.coverage import constructs, crossings, steps_taken
 from tests.second.generator.requests import at_least, at_most, larger, smaller
-from tests.second.harness import distributed, live, proving, searching, simulated, symbolic, tlc
+from tests.second.harness import asked, distributed, live, proving, searching, simulated, symbolic, tlc
 from tests.second.harness.book import Book, Reference, ReferenceFailed, ReferenceTooSlow
 from tests.second.harness.differences import Difference, Undecided
 from tests.second.harness.question import Question
@@ -26,7 +26,7 @@ from zabspec.language.python.beginnings import SeveralStarts
 
 ENGINES = (
     "interpreted", "compiled", "symmetric", "reduced", "checkpointed", "simulated", "tlc", "symbolic", "distributed",
-    "live", "proving",
+    "live", "proving", "asked",
 )  # fmt: skip
 USUAL = ("interpreted", "compiled", "symmetric", "reduced")
 REDUCTIONS = ("stuttering", "ample")  # what "reduced" is; each may be asked for alone
@@ -244,7 +244,7 @@ def compare(
         note("live", lambda: live.compared(question, book, explore))
     if "proving" in engines:
         note("proving", lambda: proving.compared(question, book, explore))
-    for name, module in (("tlc", tlc), ("symbolic", symbolic), ("distributed", distributed)):
+    for name, module in (("tlc", tlc), ("symbolic", symbolic), ("distributed", distributed), ("asked", asked)):
         if name in engines:
             note(name, lambda module=module: module.compared(question, book))
     return differences
