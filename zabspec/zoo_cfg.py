@@ -14,7 +14,7 @@ from pathlib import Path
 from zabspec.ensemble import ConfigError, Ensemble, word
 from zabspec.files import read_bytes
 
-__all__ = ["NEWEST", "ZooCfg", "dynamic_version", "membership", "parse", "read_zoo_cfg"]
+__all__ = ["NEWEST", "ZooCfg", "dynamic_places", "dynamic_version", "membership", "parse", "read_zoo_cfg"]
 
 NO_OPTIONS: Mapping[str, str] = {}
 SEVERAL = "zookeeper.multiAddress.enabled"  # an option of the JVM: in a zoo.cfg it has no effect on addresses
@@ -189,8 +189,7 @@ def read_zoo_cfg(path: Path, release: str = "", options: Mapping[str, str] = NO_
     first = parse(data, release, options=options)
     warnings = list(first.warnings)
     if first.ensemble is None:
-        places = [path.parent / first.dynamic, path.parent / Path(first.dynamic).name]
-        place = next((p for p in places if p.is_file()), None)
+        place = next((p for p in dynamic_places(path, first.dynamic) if p.is_file()), None)
         if place is None:
             raise ConfigError(
                 f"the servers are in {first.dynamic} (dynamicConfigFile), which is neither there nor beside {path.name}"
@@ -203,6 +202,11 @@ def read_zoo_cfg(path: Path, release: str = "", options: Mapping[str, str] = NO_
     if path.with_name(f"{path.name}.dynamic.next").is_file():
         warnings.append(f"{path.name}.dynamic.next has a membership that was proposed, and perhaps not committed")
     return replace(first, warnings=tuple(warnings))
+
+
+def dynamic_places(path: Path, name: str) -> list[Path]:
+    """Return where the dynamic file of a configuration is looked for: where its name says, then beside it."""
+    return [path.parent / name, path.parent / Path(name).name] if name else []
 
 
 def dynamic_version(name: str) -> int:

@@ -31,6 +31,7 @@ from zabspec.configuration import Parameters
 from zabspec.files import read_bytes
 from zabspec.quorums import MAJORITY
 from zabspec.typed import Typed, WrongValue, read
+from zabspec.zoo_cfg import dynamic_places, read_zoo_cfg
 
 LARGEST = 1 << 20  # bytes of a file: far more than anybody writes
 SIMULATE = "simulate"
@@ -220,9 +221,11 @@ def check_of(
         options["trace"] = str(path.parent / str(options["trace"]))
         files.append(options["trace"])
     if "quorums" in options:
-        if not is_text_of_quorums(str(options["quorums"])):
-            files.append(str(path.parent / str(options["quorums"])))
-        options["quorums"] = quorums_of(str(options["quorums"]), path, name)
+        system = str(options["quorums"])
+        options["quorums"] = quorums_of(system, path, name)
+        if not is_text_of_quorums(system):
+            file = path.parent / system
+            files += map(str, [file, *dynamic_places(file, read_zoo_cfg(file).dynamic)])
     mine = takes(str(options.get("engine", "")))  # defaults are for all
     options = {k: v for k, v in options.items() if k in given or k in mine}
     if wrong := contradiction(keys.expect, options):

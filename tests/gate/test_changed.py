@@ -95,14 +95,19 @@ def test_what_a_change_touches_is_run(file: str, more: str, rerun: list[str]) ->
 CFG = "server.1=a:1:2\nserver.2=b:1:2\ngroup.1=1:2\nweight.1=1\nweight.2=1\n"
 
 
+DYNAMIC = "standaloneEnabled=false\ndynamicConfigFile=zoo.cfg.dynamic.1\n"
+
+
 @pytest.mark.usefixtures("repository")
-def test_a_file_that_a_check_names_is_one_that_it_rests_on() -> None:
-    Path("zoo.cfg").write_text(CFG)
+@pytest.mark.parametrize("servers", ["zoo.cfg", "zoo.cfg.dynamic.1"])
+def test_a_file_that_a_check_names_is_one_that_it_rests_on(servers: str) -> None:
+    Path("zoo.cfg").write_text(DYNAMIC)
+    Path(servers).write_text(CFG)
     Path("zabcheck.toml").write_text(MATRIX.replace('"zab"', '"zab"\nquorums = "zoo.cfg"'))
     git("add", "-A")
     git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "quorums")
     assert names() == []
-    Path("zoo.cfg").write_text(CFG.replace("weight.2=1", "weight.2=3"))
+    Path(servers).write_text(CFG.replace("weight.2=1", "weight.2=3"))
     assert names() == ["zab"]
 
 
