@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.zookeeper.written import (
     framed,
     multi,
     server,
+    set_data,
     snapshot_bytes,
     tree_of,
     ustring,
@@ -212,6 +214,22 @@ def test_what_no_server_writes_is_not_said_to_be_read(kind: int, body: bytes, ou
     """A server ends at a path without a slash and at a null list, and passes over a part of a multi of no kind."""
     made = server([*TXNS, Txn(TXNS[-1].zxid + 1, kind, body)])
     assert started(made.write(tmp_path / "server1"), "3.9.5").outcome == outcome
+
+
+RECENT = {
+    15: create("/q")[1], 16: set_data("/zookeeper/config", b"")[1], 19: create("/q")[1][:-5] + bytes(4),
+    20: ustring("/n1_2"), 21: create("/q")[1][:-5] + bytes(11) + b"\1",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", RECENT)
+def test_3_4_reads_no_kind_that_is_newer(kind: int, tmp_path: Path) -> None:
+    """So 3.4.14 and 3.5.10 did, also where the record is below the snapshot in the file that a start reads."""
+    txns = [replace(t, kind=kind, body=RECENT[kind]) if t.zxid == OLD[2].zxid else t for t in OLD]
+    made = server(txns)
+    made.snapshots[OLD[9].zxid] = snapshot_bytes(tree_of(OLD[:10]), None)
+    folder = made.write(tmp_path / "server1")
+    assert [started(folder, release).outcome for release in ("3.4.14", "3.5.10")] == [REFUSES, STARTS]
 
 
 def test_a_negative_epoch_is_quoted_as_java_writes_it(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.servers import official
 from tests.zookeeper.directories import directory
 from tests.zookeeper.healthy import OLD, TXNS
 from tests.zookeeper.start_kinds import KINDS, LIMITS, log_directory, start_tree, started, txns_of
-from tests.zookeeper.written import Written, ensemble, server, zxid
+from tests.zookeeper.written import Txn, Written, create, ensemble, server, zxid
 from traces import Runner
 from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.audit.starting import REFUSES, STARTS, Start, candidates, recovered, start_of, starts
@@ -122,6 +122,8 @@ def test_files_say_which_releases_can_have_written_them(tmp_path: Path) -> None:
     marked.raw["updatingEpoch"] = b""
     assert [x.releases[0] for x in told(tmp_path / "marked", marked)] == ["3.4.14"]
     assert told(tmp_path / "old", server(OLD))[0].releases[-1] == "3.4.10"
+    recent = [*OLD, Txn(OLD[-1].zxid + 1, *create("/c", kind=15))]
+    assert told(tmp_path / "recent", server(recent))[0].releases[-1] == "3.5.3"
     assert told(tmp_path / "new", server(TXNS))[0].releases[-1] == "3.6.0"
 
 

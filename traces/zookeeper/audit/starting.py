@@ -96,6 +96,8 @@ def candidates(servers: Sequence[Server]) -> list[str]:
         whole = s.whole or s
         if any(f.digests for f in whole.logs) or any(x.has_digest or packing(x.name) for x in whole.snapshots):
             least = max(least, (3, 6))
+        if any(f.recent for f in whole.logs):
+            least = max(least, (3, 5))
         if any(x.last_processed != -1 for x in whole.snapshots if x.usable):
             least = max(least, (3, 9))
         if "updatingEpoch" in s.directory.epochs:
@@ -223,9 +225,11 @@ def log_files(out: Reading) -> Reading:
         if f.ending == "empty" and zero_header(f):
             return out.end("has invalid magic number", f"the header of {f.name} is zeros")
         seen = f.end
-        for damage in sorted(f.damages, key=lambda d: d.place):
-            if ends_file(out, f, damage.code, damage.place, damage.hides):
-                seen = damage.place
+        odd = [(d.place, d.code, d.hides) for d in f.damages]
+        odd += [(f.recent, "UNKNOWN_TYPE", False)] if f.recent and not rules.knows_recent else []
+        for place, code, hides in sorted(odd):
+            if ends_file(out, f, code, place, hides):
+                seen = place
                 break
             if out.line or out.doubt:
                 return out

@@ -377,6 +377,8 @@ def sum_up(s: Scan) -> None:
         odd = s.odd[n]
         s.records = s.records + 1
         s.widest = max(s.widest, s.finish[n] - s.body[n])
+        if s.kind[n] >= CREATE2 and s.recent == 0:
+            s.recent = s.place[n]
         s.failed_multis = s.failed_multis + (1 if odd & FAILED_MULTI != 0 else 0)
         s.digests = s.digests + (1 if odd & HAS_DIGEST != 0 else 0)
         if odd & EVENTFUL != 0:

@@ -27,7 +27,7 @@ MOST_EVENTS = 10_000  # of a file: there is no telling more of one that is nothi
 SEALED = 1 << 16  # bytes before the end of what was read that are looked at again before a file is read on
 PACKED_LOG = (".gz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".snappy", ".Z")  # what a person compresses a log with
 # what a scan sums up over the pieces of a file, and what of it is kept of the file
-TOTALS = ("records", "first", "last", "failed_multis", "digests", "widest")
+TOTALS = ("records", "first", "last", "failed_multis", "digests", "widest", "recent")
 SUMMED = (*TOTALS, "begun", "now", "now_count", "now_sum")
 AGAIN = 1_000  # how often the end of a file is read again while someone writes to it
 
@@ -75,7 +75,7 @@ class LogFile:
         reading: identifies the reading from the file's beginning that this one continues.
         blocks: for each block of zxids the number of records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
-        widest: the length of its longest record.
+        widest: the length of its longest record. recent: where its first record stands of a kind that is new in 3.5.
         pieces: for each piece that was read where it begins, and the least and the greatest block in it.
     """
 
@@ -99,6 +99,7 @@ class LogFile:
     lost_events: int = 0
     first_place: int = 0
     widest: int = 0
+    recent: int = 0
     trouble: str = ""
     sealed: bytes = b""
     reading: bytes = field(default_factory=lambda: os.urandom(8), compare=False)

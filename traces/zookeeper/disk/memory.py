@@ -46,6 +46,7 @@ class Scan(Struct):
     failed_multis = word()
     digests = word()
     widest = word()  # the longest payload
+    recent = word()  # the place of the first record of a kind that is new in 3.5; 0: none
 
     # Blocks of transactions whose records have all been seen, for now
     blocks = word()

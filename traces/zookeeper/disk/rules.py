@@ -133,6 +133,11 @@ class Rules:
         return self.version < (3, 6) or (self.option(CREATE_TREE) or "true").lower() == "true"
 
     @property
+    def knows_recent(self) -> bool:
+        """Return whether it reads create2, reconfig, containers and times to live (SerializeUtils.deserializeTxn)."""
+        return self.version >= (3, 5)
+
+    @property
     def deletes_empty_tail(self) -> bool:
         """Return whether a last log file of no bytes is deleted (FileTxnIterator.goToNextLog, 3.9.3)."""
         return self.version >= (3, 9, 3)
