@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import os
+import re
 import signal
 import sys
 import threading
@@ -75,6 +76,19 @@ def pytest_collection(session: pytest.Session) -> None:
         for file in sorted(HERE.rglob("test_*.py"))[int(worker.removeprefix("gw")) :: workers]:
             with contextlib.suppress(Exception, pytest.skip.Exception):
                 import_module(".".join(file.relative_to(HERE.parent).with_suffix("").parts))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """A file that imports from a wing whose folders are removed is skipped: it is a test of both."""
+    report = yield
+    lacking = re.search(r"No module named '[\w.]*\.(zookeeper|proofs|tables)\b", str(report.longrepr or ""))
+    if report.failed and lacking and not [*HERE.parent.glob(f"checker/{lacking[1]}")]:
+        report.outcome = "skipped"
+        report.longrepr = (str(collector.path), 0, f"Skipped: it needs the wing {lacking[1]}")
+    return report
 
 
 def pytest_collection_finish() -> None:

@@ -133,6 +133,15 @@ def test_the_types_of_the_core_stand_alone(core: Path) -> None:
     assert done.stdout.startswith("Success: no issues found in "), done.stdout
 
 
+def test_a_test_of_a_wing_that_is_missing_is_skipped(core: Path) -> None:
+    tree = core.parents[2] / "tree"
+    left_out = shutil.ignore_patterns("__pycache__", "data", "transcripts", *WINGS)
+    shutil.copytree(TOP / "tests", tree / "tests", ignore=left_out)
+    words = ["-m", "pytest", "-rs", "-p", "no:cacheprovider", "tests/own/test_of_a_set.py"]
+    done = subprocess.run([core, *words], check=False, capture_output=True, text=True, cwd=tree, timeout=HANG)
+    assert "it needs the wing proofs" in done.stdout, done.stdout
+
+
 def group_of(name: str) -> str:
     return f"zabcheck.{name}"
 
