@@ -348,7 +348,8 @@ class Comparison:
         r = self.r
         shortest = whole and bool(r.stuttering_off)
         if whole or (r.complete and not r.error):
-            late = {n for n in violated if n not in r.violations or (shortest and r.violations[n].depth > depth)}
+            known = violated - {*r.suspected}
+            late = {n for n in known if n not in r.violations or (shortest and r.violations[n].depth > depth)}
             if late:
                 names = ", ".join(sorted(late))
                 raise Differs(f"{names} violated at depth {depth}, which the search does not report", at)
