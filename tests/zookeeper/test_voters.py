@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.zookeeper.healthy import TXNS
+from tests.zookeeper.healthy import OLD, TXNS
 from tests.zookeeper.written import (
     Tree,
     Txn,
@@ -120,6 +120,28 @@ def test_a_reconfiguration_that_no_leader_committed_does_not_count(tmp_path: Pat
         found = audited(tmp_path / name, (1, 2, 3))
         assert (found.verdict, found.quorums) == (verdict, "majorities of the 3 servers given"), name
         assert any("is not counted" in f.sentence for f in found.findings if f.code == "CONFIG")
+
+
+@pytest.mark.parametrize("older", [False, True])
+def test_an_older_snapshot_says_who_voted_before_a_change(older: bool, tmp_path: Path) -> None:
+    """Two of three had 1:13 when it was lost; later there were five."""
+    kept = [reconfigured(t.zxid, 1, 2, 3, 4, 5) if t.zxid == zxid(2, 5) else t for t in OLD if t not in OLD[12:14]]
+    three, five = ("".join(f"server.{n}=a:1:2:participant;3\n" for n in range(1, 1 + m)) for m in (3, 5))
+    servers = [server(kept) for _ in "12345"]
+    for n, s in enumerate(servers, 1):
+        if n < 3:
+            s.files = {OLD[0].zxid: OLD[:14], zxid(2, 1): kept[12:]}
+        for at, text in ((zxid(2, 0), f"{three}version=100000000"), (zxid(3, 4), f"{five}version=200000005")):
+            if n > 2 and at == zxid(2, 0):
+                continue  # these received no tree
+            tree = tree_of([t for t in kept if t.zxid <= at])
+            tree.nodes["/zookeeper/config"].data = text.encode() if older or at > zxid(2, 5) else b""
+            s.snapshots[at] = snapshot_bytes(tree, None)
+        with_myid(n, s)
+    ensemble(tmp_path, *servers)
+    found = audited(tmp_path, (1, 2, 3, 4, 5))
+    assert [f.code for f in found.findings if f.severity != NOTE] == ["COMMITTED_LOST"] * older
+    assert any(text.startswith("who voted before 2:5") for text in found.open) is not older
 
 
 def with_myid(number: int, server: Written) -> Written:

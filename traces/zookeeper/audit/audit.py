@@ -413,6 +413,9 @@ def conclude(
     out.service = service_of(servers, started, quorums, apart)
     out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
     out.open = unconcluded(out)
+    if quorums.first is None and quorums.changes and quorums.changes[0][0] & LOW:
+        since = zxid_text(quorums.changes[0][0])
+        out.open.append(f"who voted before {since}, and so what was on a quorum then: no file given lists it")
     return out
 
 

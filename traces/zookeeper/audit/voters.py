@@ -7,6 +7,7 @@ their next dynamic file. Without a file the later of a record and a snapshot say
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from traces.zookeeper.audit.findings import NOTE, WARN, AuditFinding
 from traces.zookeeper.disk.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.disk.logs import payload_at
 from traces.zookeeper.disk.numbers import CONFIG_NODE
-from traces.zookeeper.disk.server import Directory, Server
+from traces.zookeeper.disk.server import LOW, Directory, Server
 from traces.zookeeper.disk.snapshots import node_data
 from zabspec.ensemble import ConfigError, Ensemble
 from zabspec.files import Unreadable
@@ -104,7 +105,7 @@ def listed(servers: Iterable[int]) -> str:
 def membership_findings(servers: list[Server], quorums: Quorums, agreement: Agreement) -> list[AuditFinding]:
     """Return findings about the membership in logs and snapshots, and record it in the quorums."""
     out, found = logged_changes(servers, quorums)
-    applied = snapshot_memberships(servers)
+    applied = snapshot_memberships(servers, bool(found))
     leave_out_uncommitted(out, found, applied, quorums, agreement)
     earliest = min(found, default=None)
     for version, (ensemble, source) in applied.items():
@@ -170,21 +171,23 @@ def logged_changes(servers: list[Server], quorums: Quorums) -> tuple[list[AuditF
     return out, found
 
 
-def snapshot_memberships(servers: list[Server]) -> dict[int, tuple[Ensemble, str]]:
-    """Return what /zookeeper/config lists in the newest usable snapshot of each server, by version."""
+def snapshot_memberships(servers: list[Server], changed: bool) -> dict[int, tuple[Ensemble, str]]:
+    """Return what /zookeeper/config lists in the newest usable snapshot of each server, by version.
+
+    Args:
+        changed: the membership changed, so that older snapshots say who voted before.
+    """
     out: dict[int, tuple[Ensemble, str]] = {}
-    for server in servers:
-        newest = max((x for x in server.snapshots if x.usable and not x.seals), key=lambda x: x.zxid, default=None)
-        if newest is None:
-            continue
-        try:
-            data = node_data(newest.path, CONFIG_NODE)
-            if data:
-                ensemble, version = membership(data.decode("latin-1"))
-                source = f"/zookeeper/config of {server.name}'s {newest.name}"
-                out.setdefault(version, (ensemble, source))
-        except (ConfigError, Unreadable, OSError):
-            continue
+    usable = [[x for x in reversed(s.snapshots) if x.usable and not x.seals] for s in servers]
+    for place in range(max(map(len, usable), default=0)):
+        if place and not changed and not any(version & LOW for version in out):
+            break
+        for server, snapshots in zip(servers, usable, strict=True):
+            for x in snapshots[place : place + 1]:
+                with contextlib.suppress(ConfigError, Unreadable, OSError):
+                    if data := node_data(x.path, CONFIG_NODE):
+                        ensemble, version = membership(data.decode("latin-1"))
+                        out.setdefault(version, (ensemble, f"/zookeeper/config of {server.name}'s {x.name}"))
     return out
 
 
