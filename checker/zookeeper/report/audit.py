@@ -29,7 +29,7 @@ from checker.report.result import (
 from checker.report.sources import top_of
 from checker.zookeeper.report.audit_document import AuditReport, finding_of, forecast_of, server_of, start_of
 from checker.zookeeper.report.audit_forecast import forecast_lines, verdict_of
-from traces.zookeeper.audit.audit import Audit, Service
+from traces.zookeeper.audit.audit import Audit
 from traces.zookeeper.audit.codes import CODES, TABLE
 from traces.zookeeper.audit.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.disk.decode import zxid_text
@@ -63,19 +63,19 @@ def headline(audit: Audit) -> str:
     held = any(f.advice for f in audit.findings) or not audit.rest_serves
     blamed = ", ".join(sorted({name for f in audit.told(VIOLATION) for name in (f.server, *f.servers) if name}))
     delete = "Do not delete, move away or replace any directory"
-    said, then = f"{whole_words(audit)}; {service_words(audit.service)}", f"{delete} before that is known."
+    said, then = f"{whole_words(audit)}; {service_words(audit)}", f"{delete} before that is known."
     if audit.verdict == VIOLATION and not held and blamed:
         said = f"data of {blamed} is damaged or lost ({what}); the others are a quorum without findings; "
-        said += service_words(audit.service)
+        said += service_words(audit)
         then = f"Do not touch their directories, nor that of {blamed} before it is copied."
     elif audit.verdict == VIOLATION:
-        said = f"data is in danger, or lost ({what}); {service_words(audit.service)}"
+        said = f"data is in danger, or lost ({what}); {service_words(audit)}"
         then = f"{delete} before all are copied and understood."
     elif audit.verdict == DANGER and audit.data in ("whole", "unknown"):
         said, then = f"{said}; look at {what}", f"{delete}: it may be needed."
     elif audit.verdict == DANGER:
         said = f"acknowledged writes, or the service, can be lost by what is done next ({what}); "
-        said += service_words(audit.service)
+        said += service_words(audit)
         then = f"{delete}, and do not start servers in an arbitrary order: read what to do first."
     elif audit.verdict == "UNKNOWN" and audit.unanswered:
         if any(f.code == "LOGS_NOT_GIVEN" for f in audit.unanswered):
@@ -110,15 +110,16 @@ def whole_words(audit: Audit) -> str:
     return f"what a quorum of these disks has is whole{unknown}"
 
 
-def service_words(service: Service) -> str:
+def service_words(audit: Audit) -> str:
     """Return who serves when all servers are started."""
+    service, others = audit.service, " once those are up that were not given" if audit.too_few else ""
     count = len(service.voters)
     said = [f"{name} {why}" for name, why in service.unable.items()]
     if service.state == "all":
         voting = " that vote" if said else ""
-        said.append(f"all {count}{voting} serve" if count > 1 else "it serves")
+        said.append(f"all {count}{voting} serve{others}" if count > 1 else f"it serves{others}")
     elif service.state == "quorum":
-        said.append(f"{len(service.serving)} of {count} serve")
+        said.append(f"{len(service.serving)} of {count} serve{others}")
     else:
         said.append("no quorum serves" if service.state == "none" else "whether a quorum serves is unknown")
     return "; ".join(said)

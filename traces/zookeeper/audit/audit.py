@@ -513,18 +513,20 @@ def can_be_lost(ahead: Forecast, ends: dict[int, int], alone: Sequence[AuditFind
 def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apart: set[str]) -> Service:
     """Return who serves when all these servers are started; servers that were not given are assumed to be up.
 
-    Without a named release it is that of the release by which most of them start. Servers that are `apart` have a
-    snapshot of what no other history has.
+    Without a named release it is that of the release by which most of them start; a server may not start that some of
+    the releases start and others do not. Servers that are `apart` have a snapshot of what no other history has.
     """
     voters = [s for s in servers if quorum.votes(s.name, START)]
     mine = [x for x in started if x.server in {s.name for s in voters}]
     watching = {s.name for s in servers if s not in voters}
+    varying = {x.server for x in mine for y in mine if x.server == y.server and x.outcome != y.outcome}
     best = Service()
     for release in dict.fromkeys(r for x in mine for r in x.releases):
         by = {x.server: x for x in mine if release in x.releases}
-        out = Service("none", [n for n, x in by.items() if x.outcome == STARTS], [s.name for s in voters])
-        out.unable = {n: "will not start" for n, x in by.items() if x.outcome == REFUSES}
-        out.unable |= {n: "may not start" for n, x in by.items() if x.outcome not in (STARTS, REFUSES)}
+        ends = {n: x.outcome if n not in varying else "" for n, x in by.items()}
+        out = Service("none", [n for n, end in ends.items() if end == STARTS], [s.name for s in voters])
+        out.unable = {n: "will not start" for n, end in ends.items() if end == REFUSES}
+        out.unable |= {n: "may not start" for n, end in ends.items() if end not in (STARTS, REFUSES)}
         out.unable |= {n: "may not join the others" for n in out.serving if n in apart}
         out.serving = [n for n in out.serving if n not in apart]
         out.unable |= {n: FORGETS for n, x in by.items() if x.lacks and forgets(n, x.lacks, servers)}
@@ -578,7 +580,8 @@ def not_starting(
     told = {f.server for f in found if f.severity in (VIOLATION, DANGER) or (f.severity == severity == WARN)}
     out = []
     for name, why in service.unable.items():
-        one = next(x for x in started if x.server == name)
+        mine = [x for x in started if x.server == name]
+        one = next((x for x in mine if x.outcome != STARTS), mine[0])
         if why == FORGETS:
             what = f"started, it {one.sentence}: what came before, up to {zxid_text(one.lacks)}, is not in that tree"
             empty = [n for n, said in service.unable.items() if said == FORGETS]
@@ -590,7 +593,8 @@ def not_starting(
         elif why == "will not start":
             out.append(AuditFinding("WILL_NOT_START", severity, f"started, it {one.sentence}", name))
         elif why == "may not start":
-            out.append(AuditFinding("MAY_NOT_START", WARN, f"whether it starts {one.sentence}", name))
+            by = f"depends on the release (--release names it): {one.releases[0]} " if len(mine) > 1 else ""
+            out.append(AuditFinding("MAY_NOT_START", WARN, f"whether it starts {by}{one.sentence}", name))
         else:
             accepted = accepted_epoch(next(s for s in servers if s.name == name))
             what = f"its acceptedEpoch is {accepted}, and {', '.join(service.ahead[name])}, a quorum, begin an earlier "
