@@ -1,4 +1,4 @@
-"""Where both engines stop. That they count and judge alike is in `tests/worlds/test_worlds.py`."""
+"""Where both engines stop, and that they count alike; random protocols: `tests/second`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from checker.explore.compiled import Compiled
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from invariants import PROPERTIES
+from tests.models import assert_same_figures
 from zabspec.model import Configuration, Model
 
 NONE: dict[str, Any] = {"timeouts": 0, "crashes": 0, "losses": 0}
@@ -18,11 +19,13 @@ JUDGED = tuple(p for p in PROPERTIES if p.default and p.judges("zab"))
 
 
 @pytest.mark.slow(seconds=1)
-def test_without_keep_going_both_stop_after_the_violating_level() -> None:
+@pytest.mark.parametrize("symmetry", [False, True])
+def test_without_keep_going_both_stop_after_the_violating_level(symmetry: bool) -> None:
+    """Until then they count the same states, steps and events."""
     model = Model(Configuration(nodes=2, txns=1, variant="small-quorum", **NONE))
-    compiled = Explorer(Compiled(model, JUDGED, False), 1).run(Limits(), keep_going=False)
-    interpreted = Interpreter(model, JUDGED, False).run(Limits(), keep_going=False)
-    assert compiled.levels == interpreted.levels
+    compiled = Explorer(Compiled(model, JUDGED, symmetry), 1).run(Limits(), keep_going=False)
+    interpreted = Interpreter(model, JUDGED, symmetry).run(Limits(), keep_going=False)
+    assert_same_figures(compiled, interpreted)
     assert set(compiled.violations) == set(interpreted.violations)
     assert {f.depth for f in interpreted.violations.values()} == {interpreted.depth}
 

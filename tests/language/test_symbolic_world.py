@@ -26,19 +26,16 @@ from zabspec.proofs.z3_terms import Z3Terms
 
 # Every kind of step, over each network; small, so that thousands of states take seconds. The channels of
 # db19 hold less than a run can send, so that they overflow, too.
-SMALL: dict[str, Any] = {"nodes": 2, "txns": 2, "timeouts": 1, "crashes": 1, "losses": 1}
-ONE: dict[str, Any] = {"nodes": 2, "txns": 1, "timeouts": 1, "crashes": 1, "losses": 1, "channel": 3}
+ONE: dict[str, Any] = {"nodes": 2, "txns": 1, "timeouts": 1, "crashes": 1, "losses": 1, "channel": 2}
 DB19: dict[str, Any] = {
-    "protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 1, "heartbeats": 1, "crashes": 1, "channel": 5,
+    "protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 1, "heartbeats": 1, "crashes": 1, "channel": 4,
 }  # fmt: skip
 WORLDS = (
-    CONFIGURATIONS[0],
     CONFIGURATIONS[1],
     Configuration(**ONE, network="lossy", drops=1),
     Configuration(**ONE, network="unordered"),
-    Configuration(**ONE, network="stale"),
+    Configuration(**{**ONE, "losses": 0}, network="stale"),
     Configuration(**ONE, network="duplicating", duplicates=1),
-    Configuration(**SMALL, variant="no-promise"),
     Configuration(**DB19),
 )
 STATES = 24  # reached by random walks; as many with entries changed; half as many that are anything
@@ -179,7 +176,7 @@ def test_every_step_in_any_state(configuration: Configuration) -> None:
 @pytest.mark.slow(seconds=3)
 def test_z3_itself_gives_what_is_tested() -> None:
     """z3's own evaluation of guards and effects, on some states: what the test above reads is what z3 means."""
-    configuration = WORLDS[1]
+    configuration = WORLDS[0]
     worlds = both(configuration)
     source = random.Random(3)
     for data in [*walked(configuration, 40)[::4], *(random_state(worlds.layout, source) for _ in range(3))]:
@@ -205,13 +202,13 @@ def test_z3_itself_gives_what_is_tested() -> None:
 @pytest.mark.slow(seconds=1)
 def test_states_that_are_ones_and_no_others_are_well_formed() -> None:
     """What is assumed of a state in a proof is true of every state, and of none that breaks it in a cell."""
-    worlds = both(WORLDS[1])
+    worlds = both(WORLDS[0])
     legal = worlds.text.compiled(
         [(t, 0) for t in well_formed(worlds.layout, worlds.transition.state)], worlds.variables
     )
     source = random.Random(5)
     refused = 0
-    for data in [*walked(WORLDS[1], 60), *(random_state(worlds.layout, source) for _ in range(60))]:
+    for data in [*walked(WORLDS[0], 60), *(random_state(worlds.layout, source) for _ in range(60))]:
         values = values_of(worlds.layout, data)
         given = [values[key] for key in worlds.keys]
         assert all(legal(given))

@@ -93,7 +93,8 @@ def test_unsafe_variant_breaks_what_it_says(v: Shown) -> None:
     assert not result.error
     found_at = {name: found.depth for name, found in result.violations.items()}
     if v.check.values.get("keep_going"):
-        assert list(found_at.items()) == list(v.breaks.items()), "in the order in which they are told, too"
+        told = [(name, depth) for name, depth in v.breaks.items() if depth <= (reach(v.configuration) or depth)]
+        assert list(found_at.items()) == told, "in the order in which they are told, too"
     else:
         assert min(found_at.values()) == v.depth
         assert {name for name, depth in found_at.items() if depth == v.depth} == set(v.breaks)
@@ -112,27 +113,23 @@ def test_the_shortest_run_of_the_largest_spaces_breaks_what_it_says(v: Shown) ->
     assert len(replay(build_trace(model, broken, SHORTEST)).steps) == v.depth
 
 
-@pytest.mark.slow(seconds=2)
+# What a rule about the second transaction does; the others change elections, or a transaction by itself.
+OF_TWO = {"commit-out-of-order", "counter-rolls-over", "forget-acks", "keep-commit-index", "missing-only", "unanimous"}
+MET = {"chosen-in-later-histories", "durability", "integrity", "one-leader-an-epoch", "one-primary-an-epoch"}
+
+
+@pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("v", marked(SAFE))
 def test_safe_variant_is_exhausted_and_holds(v: Shown) -> None:
-    c = v.configuration
+    """With one transaction there is a tenth of the states; `zabcheck gallery` goes through all of them."""
+    c = v.configuration if v.variant in OF_TWO else replace(v.configuration, txns=1)
     result = explored(c)
     assert looked_through(c, result)
     assert not result.error
     assert not result.violations
-    assert set(result.witnessed) == set(v.check.expect.required or (p.name for p in JUDGED))
+    wanted = set(v.check.expect.required or (p.name for p in JUDGED))
+    assert wanted == set(result.witnessed) if c.txns > 1 else wanted >= set(result.witnessed) >= MET
     assert (v.check.expect.verdict, v.check.expect.exhausted) == ("holds", True)
-
-
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("name", ["no-promise", "epoch-then-history", "history-then-epoch", "newleader-before-write"])
-def test_the_protocol_itself_holds_there(name: str) -> None:
-    """Within the faults that break these; within fewer, variants hold that change little."""
-    base = SHOWN[name].base
-    result = explored(base)
-    assert looked_through(base, result)
-    assert not result.error
-    assert not result.violations
 
 
 def test_variants_combine_in_the_order_of_their_table() -> None:
@@ -204,24 +201,19 @@ def test_no_variant_is_the_protocol() -> None:
 
 
 def broken_networks() -> list[Any]:
-    """The commands of benchmarks/results/networks.json, each with the depths of its table."""
+    """The commands of benchmarks/results/networks.json, each with the depths of its table; of two of one network, the
+    smaller."""
     out = []
-    for one in json.loads((DOCS.parent / "benchmarks/results/networks.json").read_text(encoding="utf-8")).values():
-        words = one["command"].split()[1:]
-        depths = {name: depth for names, depth in one["rows"] for name in names.split(", ")}
-        slow = pytest.mark.slow if "--timeouts 1" in one["command"] else ()
-        out.append(pytest.param(words, depths, id=re.sub(r"--(\w)\S* ", r"\1", " ".join(words)), marks=slow))
+    for name, one in json.loads((DOCS.parent / "benchmarks/results/networks.json").read_text("utf-8")).items():
+        if not name.endswith("-3"):
+            depths = {name: depth for names, depth in one["rows"] for name in names.split(", ")}
+            out.append(pytest.param(one["command"].split()[1:], depths, id=name))
     return out
 
 
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(("words", "depths"), broken_networks())
 def test_a_network_breaks_what_the_figures_say(words: list[str], depths: dict[str, int]) -> None:
-    """By far the largest space is asked for without its timeout: what breaks no later than agreement breaks then too,
-    at the same depths."""
-    if "--timeouts 1" in " ".join(words):
-        words = " ".join(words).replace("--timeouts 1", "--timeouts 0").split()
-        depths = {name: depth for name, depth in depths.items() if depth <= depths["agreement"]}
     done = CliRunner().invoke(main, [*words, "--no-trace", "--json"])
     report = json.loads(done.stdout)
     assert done.exit_code == 1

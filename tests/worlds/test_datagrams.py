@@ -1,5 +1,5 @@
-"""The world of datagrams, on db19: bags and envelopes, both worlds' successors byte for byte, both engines'
-explorations, what leaving out stuttering receipts leaves out, and the observed history against the complete one."""
+"""The world of datagrams, on db19: bags and envelopes, both worlds' successors byte for byte, what leaving out
+stuttering receipts leaves out, and the observed history against the complete one."""
 
 # ruff: noqa: PT018
 from __future__ import annotations
@@ -16,13 +16,10 @@ import pytest
 
 from checker.explore.breadth_first import Explorer
 from checker.explore.interpret import Interpreter
-from checker.explore.result import Exploration, Limits
+from checker.explore.result import Limits
 from checker.explore.stuttering import stutters
-from invariants.registry import STEP
 from tests.histories import DatagramWalk
 from tests.models import (
-    assert_alike,
-    assert_same_figures,
     compiled,
     import_text,
     judged,
@@ -55,7 +52,6 @@ from zabspec.language.native import llvm_text
 from zabspec.language.native.jit import MachineCode, compile_text, has_bit_gather
 from zabspec.language.program import Program
 from zabspec.model import Configuration
-from zabspec.protocols import db19_variants
 from zabspec.worlds.over_datagrams import WORLD as OVER_DATAGRAMS
 from zabspec.worlds.steps import ABCAST, CRASH, DROP, ELECTION_TIMEOUT, HEARTBEAT, RECEIVE, RECOVER, REPEAT
 
@@ -121,15 +117,6 @@ def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> 
     usual = {ABCAST, CRASH, RECOVER, RECEIVE, ELECTION_TIMEOUT, HEARTBEAT}
     assert events == (usual | {DROP, REPEAT} if configuration.drops else usual)
     assert {n for k, n in enumerate(code.steps) if not steps >> k & 1} == set()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", [v for v in sorted(db19_variants.VARIANTS) if not v.startswith("all-but-")])
-def test_every_variant_has_the_same_successors(variant: str) -> None:
-    """Those left out have no function that none of the others has."""
-    configuration = lab(variant=variant, nodes=3, txns=2, timeouts=2, heartbeats=1)
-    code = compiled(configuration, False, ())
-    assert_alike(code, configuration, random.Random(7), 60)
 
 
 # --- bags ----------------------------------------------------------------------------------------
@@ -593,67 +580,6 @@ def test_in_order_none_is_lost_but_by_a_drop_and_none_overtakes() -> None:
             assert m.number == next_of[pair] + 1
             next_of[pair] += not step.word.row.keeps
     assert kinds >= {"receive", "drop", "repeat"}
-
-
-# --- whole explorations --------------------------------------------------------------------------
-
-# Configuration and depth (None: to exhaustion).
-EXPLORED: tuple[tuple[Configuration, int | None], ...] = (
-    (lab(nodes=1, txns=2, timeouts=2, heartbeats=1), None),
-    (lab(nodes=2, txns=2, timeouts=1), None),
-    (lab(nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1), 12),
-    (lab(nodes=3, txns=1, timeouts=1, network="ordered"), 6),
-    (lab(nodes=2, txns=1, timeouts=1, network="fifo", drops=1, duplicates=1), 10),
-)
-
-
-@cache
-def interpreted(configuration: Configuration, depth: int | None) -> tuple[Interpreter, Exploration]:
-    """The engine with all that it has seen, and what it found."""
-    engine = Interpreter(model(configuration), JUDGED, False)
-    return engine, engine.run(Limits(depth=depth), keep_going=True)
-
-
-def both(configuration: Configuration, depth: int | None) -> tuple[Exploration, Exploration]:
-    fast = Explorer(compiled(configuration), 2).run(Limits(depth=depth), keep_going=True)
-    return fast, interpreted(configuration, depth)[1]
-
-
-def depths(r: Exploration) -> dict[str, int]:
-    return {name: found.depth for name, found in r.violations.items()}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("configuration", "depth"), EXPLORED, ids=name)
-def test_compiled_and_interpreted_explorations_agree(configuration: Configuration, depth: int | None) -> None:
-    """States of each level, generated states, counts of steps and events, verdicts and depths are the same."""
-    fast, slow = both(configuration, depth)
-    assert_same_figures(fast, slow)
-    assert depths(fast) == depths(slow)
-    assert fast.complete == (depth is None)
-    for result in (fast, slow):
-        for found in result.violations.values():
-            replay(configuration, found.property, found.schedule)
-
-
-def replay(configuration: Configuration, p: Any, words: tuple[int, ...]) -> None:
-    """The schedule's steps are possible, and the property holds until the last of them and not after it."""
-    names, s = python_names(configuration), model(configuration).program.initial()
-    assert p.of != STEP
-    for word in words:
-        assert names[p.holds.__name__](s)
-        out: dict[int, int] = {}
-        names["enabled"](s, out)
-        assert word & 0xFFFFFFFF in [out[k] for k in range(1, out[0] + 1)]
-        names["apply"](s, word)
-    assert not names[p.holds.__name__](s)
-
-
-@pytest.mark.slow(seconds=4)
-def test_some_of_these_break_the_lab_protocol() -> None:
-    """The test above compares violations, so there must be some."""
-    found = {name for c, depth in EXPLORED for name in depths(interpreted(c, depth)[1])}
-    assert {"delivered-is-chosen", "total-order", "local-primary-order"} <= found
 
 
 # --- the observed history ------------------------------------------------------------------------

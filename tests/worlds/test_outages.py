@@ -27,10 +27,9 @@ NAMES = """(
 BUDGETS = ("timeouts", "crashes", "losses", "power_losses", "outages", "partitions")
 WORLDS = [
     Configuration(**{**ONE, "power_losses": 1}),
-    Configuration(**{**ONE, "outages": 1}),
-    Configuration("ladis", **{**ONE, "outages": 1, "power_losses": 1}),
+    Configuration("ladis", **{**ONE, "outages": 1}),
     Configuration("ladis", MENDED, **{**ONE, "outages": 1}),
-    Configuration(variant="write-cache", **{**ONE, "outages": 1}),
+    Configuration(variant="write-cache", **{**ONE, "nodes": 1, "outages": 1}),
     Configuration(variant="damage-truncated", **{**ONE, "crashes": 1}),
     Configuration(variant="damage-in-message", **{**ONE, "txns": 2}),
     Configuration("ladis", f"ack-before-write,{MENDED}", **{**ONE, "power_losses": 1}),

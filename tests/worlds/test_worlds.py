@@ -1,5 +1,5 @@
-"""The compiled world against the CPython world, on whole protocols: same successors byte for byte, same verdicts,
-same explorations."""
+"""The compiled world against the CPython world, on whole protocols: same successors byte for byte, same
+verdicts."""
 
 # ruff: noqa: PT018
 from __future__ import annotations
@@ -11,33 +11,23 @@ from functools import cache
 
 import pytest
 
-from checker.ci.variants import shown
 from checker.explore import kernel
-from checker.explore.breadth_first import Explorer
-from checker.explore.interpret import Interpreter
-from checker.explore.result import Exploration, Limits
 from invariants.registry import STEP, Property
 from tests.models import (
     CONFIGURATIONS,
     DEFAULT,
-    SMALL,
-    USUAL,
-    VARIANTS,
-    assert_alike,
-    assert_same_figures,
     compiled,
     model,
     packed_and_back,
     python_names,
     python_successors,
-    renamings,
     walked,
 )
 from tests.symbolic_states import random_state
 from traces.record.trace import StepWord
 from zabspec.language import StateView
 from zabspec.language.python.reference import RecordValue
-from zabspec.model import Configuration, Model
+from zabspec.model import Configuration
 from zabspec.worlds.steps import PROCESSES
 
 LAB = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1)
@@ -88,18 +78,6 @@ def test_one_step_taken_is_the_step_of_the_list(configuration: Configuration) ->
             s = code.state(data)
             code.take(s, ctypes.c_int64(word))
             assert s.raw == raw
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_has_the_same_successors(variant: str) -> None:
-    """The same of every variant of the protocol, in the budget in which it shows what it does: that is what
-    `test_variants.py` explores, so that its machine code is made once."""
-    configuration = shown("zab")[variant].configuration
-    code = compiled(configuration, not Model(configuration).fails)
-    source = random.Random(7)
-    for _ in range(3):
-        assert_alike(code, configuration, source, 40)
 
 
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
@@ -266,63 +244,6 @@ def step_verdicts(configuration: Configuration) -> tuple[int, int]:
                     assert bool(words[WITNESSED] >> k & 1) == bool(met), p_.name
                     seen_broken, seen_met = seen_broken | broken << k, seen_met | bool(met) << k
     return seen_broken, seen_met
-
-
-# --- whole explorations (issue 2, acceptance 5) -----------------------------------------------------
-
-# Configuration, symmetry, depth: small enough for the CPython world. None: to exhaustion.
-EXPLORED: tuple[tuple[Configuration, bool, int | None], ...] = (
-    (Configuration(nodes=1, txns=1, timeouts=1, crashes=0, losses=0), False, None),
-    (SMALL, False, 18),
-    (SMALL, True, 26),
-    (CONFIGURATIONS[1], True, 6),
-    (USUAL, True, 4),
-    (CONFIGURATIONS[3], False, 4),
-    (CONFIGURATIONS[4], True, 3),
-    (CONFIGURATIONS[5], True, 4),
-    (CONFIGURATIONS[6], False, 5),
-    (CONFIGURATIONS[7], True, 7),
-)
-# These in code that was compiled thoroughly, as long runs have it; the others in quick code.
-THOROUGH = (SMALL, CONFIGURATIONS[6])
-
-
-class QuickInterpreter(Interpreter):
-    """The interpreter with the least renaming found by `Renaming`, in a hundredth of the time; a wrong one would count
-    other orbits than machine code, which `test_derived.py` holds to every renaming."""
-
-    def orbit(self, data: bytes) -> tuple[bytes, int]:
-        if not self.symmetry:
-            return data, 1
-        images = {rename(data) for rename in renamings(self.model.configuration)}
-        return min(images), len(images)
-
-
-def agreed(configuration: Configuration, symmetry: bool, depth: int | None) -> tuple[Exploration, Exploration]:
-    """Both engines' explorations, after checking that they agree."""
-    code = compiled(configuration, symmetry)
-    if configuration in THOROUGH:
-        code.worked(math.inf, math.inf)
-        assert code.code.thorough
-    fast = Explorer(code, 2).run(Limits(depth=depth), keep_going=True)
-    slow = QuickInterpreter(model(configuration), DEFAULT, symmetry).run(Limits(depth=depth), keep_going=True)
-    assert_same_figures(fast, slow)
-    assert {k: v.depth for k, v in fast.violations.items()} == {k: v.depth for k, v in slow.violations.items()}
-    assert [fast.verdict(p) for p in DEFAULT] == [slow.verdict(p) for p in DEFAULT]
-    return fast, slow
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("configuration", "symmetry", "depth"), EXPLORED, ids=id_of)
-def test_compiled_and_interpreted_explorations_agree(
-    configuration: Configuration, symmetry: bool, depth: int | None
-) -> None:
-    """Distinct and generated states, states of each level, counts of steps and events, verdicts and the depths of
-    witnesses and violations are the same."""
-    fast, _ = agreed(configuration, symmetry, depth)
-    assert fast.distinct > 10
-    if depth is None:
-        assert fast.complete
 
 
 # --- what a step says of itself -------------------------------------------------------------------------
