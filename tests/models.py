@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import itertools
-import operator
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -16,12 +14,10 @@ from checker.explore.compiled import Compiled, full_namespace
 from checker.explore.result import Exploration
 from invariants import properties_of
 from invariants.registry import Property
-from zabspec.language import Layout, NodeId, Role, Seq, SetOf, StateView
-from zabspec.language.layout.kinds import Kind, MessageUnion
+from zabspec.language import StateView
 from zabspec.language.program import Program
 from zabspec.language.python import reference
 from zabspec.model import Configuration, Model
-from zabspec.protocols import zab_variants
 from zabspec.simulator.run import Fault
 
 
@@ -46,7 +42,6 @@ CONFIGURATIONS = (
     Configuration(nodes=3, txns=2, timeouts=0, crashes=1, losses=0, network="unordered"),
     Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="duplicating", duplicates=2),
 )
-VARIANTS = tuple(sorted(zab_variants.VARIANTS))
 
 
 def faults_of(kind: str, at: int, until: int, a: int, b: int) -> list[Fault]:
@@ -93,17 +88,6 @@ def python_successors(configuration: Configuration, data: bytes) -> Iterator[tup
             if choice < after.choices:
                 yield word | choice << 32, bytes(after.buffer)
             choice += 1
-
-
-def assert_alike(code: Compiled, configuration: Configuration, source: random.Random, steps: int) -> None:
-    """Fails if both worlds have other successors somewhere on a random run."""
-    at = code.model.program.initial().key()
-    for _ in range(steps):
-        after = code.next_states(at)
-        assert after == list(python_successors(configuration, at))
-        if not after:
-            break
-        at = source.choice(after)[1][: code.layout.size]
 
 
 def packed_and_back(code: Compiled, data: bytes) -> bytes:
@@ -164,57 +148,6 @@ def python_walked(configuration: Configuration, states: int, seed: int = 1) -> t
     m = model(configuration)
     first, size = m.program.initial().key(), m.program.layout.size
     return tuple(walk(first, lambda data: list(python_successors(configuration, data)), size, seed, states))
-
-
-class Renaming:
-    """A permutation of the processes of one layout, made ready to be applied to many states: what `derive.permuted`
-    says, as one gathering of bytes and a look-up for every id and set."""
-
-    def __init__(self, layout: Layout, p: tuple[int, ...]) -> None:
-        self.p = p
-        source = list(range(layout.size))
-        self.ids: list[int] = []
-        self.sets: list[int] = []
-        for field in layout.schema.fields:
-            if field.role is Role.SCRATCH:
-                continue
-            for index, offset in layout.elements(field.name):
-                moved = tuple(p[i] if axis == "node" else i for i, axis in zip(index, field.axes, strict=True))
-                to = layout.offset(field.name, *moved)
-                for k in range(field.kind.size):
-                    source[to + k] = offset + k
-                self.mark(field.kind, to)
-        self.gather = operator.itemgetter(*source)
-        self.id_table = bytes([0, *(i + 1 for i in p)])
-        self.set_table = bytes(sum(1 << p[i] for i in range(len(p)) if mask >> i & 1) for mask in range(1 << len(p)))
-
-    def mark(self, kind: Kind, at: int) -> None:
-        if isinstance(kind, NodeId):
-            self.ids.append(at)
-        elif isinstance(kind, SetOf) and kind.nodes:
-            self.sets.append(at)
-        elif isinstance(kind, Seq):
-            for k in range(kind.capacity):
-                self.mark(kind.element, at + kind.header + k * kind.element.size)
-        elif isinstance(kind, MessageUnion):
-            held = [k for m in kind.messages for k in m.fields.values()]
-            assert not any(isinstance(k, NodeId) or (isinstance(k, SetOf) and k.nodes) for k in held), (
-                "no message holds one"
-            )
-
-    def __call__(self, data: bytes) -> bytes:
-        out = bytearray(self.gather(data))
-        for at in self.ids:
-            out[at] = self.id_table[out[at]]
-        for at in self.sets:
-            out[at] = self.set_table[out[at]]
-        return bytes(out)
-
-
-@cache
-def renamings(configuration: Configuration) -> tuple[Renaming, ...]:
-    layout = model(configuration).program.layout
-    return tuple(Renaming(layout, p) for p in itertools.permutations(range(configuration.nodes)))
 
 
 def import_text(folder: Path, name: str, text: str) -> ModuleType:

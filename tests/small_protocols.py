@@ -110,7 +110,6 @@ class Small:
 
 SMALL = {
     "as it is": Small(),
-    "false in every state": Small("return False", induct="not inductive", depth=0),
     "violated at the start": Small("if s.level[p] == 0:\n            return False", induct="not inductive", depth=0),
     # a clause read past this helper's return has an error wherever nobody leads, so that nothing else was assumed
     "return before an error": Small(
@@ -136,7 +135,6 @@ SMALL = {
     "three alternatives": Small(grow="s.level[p] = choose(s, 3)"),
     "one alternative too many": Small(grow="s.level[p] = choose(s, 4)", induct="not inductive", depth=1),
     "division": Small("if 4 // (1 + s.level[p]) == 0:\n            return False"),
-    "division in a step": Small(grow="s.level[p] = (s.level[p] + 3) // 2"),
     "division by zero in a clause": Small(
         "if 4 // (2 - s.level[p]) > 9:\n            return False", induct="not inductive", depth=2
     ),

@@ -423,13 +423,6 @@ REPAIRED = "promise,later-epoch,none-ahead,current-epoch"
 QUESTION = ["--nodes", "3", "--timeouts", "1", "--crashes", "0", "--losses", "0", "--no-trace"]
 
 
-@pytest.mark.slow(seconds=2)
-def test_a_premise_that_was_not_reached_is_looked_for_in_every_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_models, "SMALL", 1000)
-    found = CliRunner().invoke(main, [*QUESTION, "--txns", "1", "--json"])
-    assert '"reduced": false' in found.output
-
-
 @pytest.mark.slow(seconds=3)
 def test_where_no_process_is_on_its_own_states_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     """In `ladis` steps are found that may not change places: a search with ample sets ends where that is known. States
@@ -457,13 +450,10 @@ def test_where_no_process_is_on_its_own_states_are_merged(monkeypatch: pytest.Mo
     assert [p["verdict"] for p in found["properties"]] == [p["verdict"] for p in full["properties"]]
 
 
-THREE = "early narrowed full"
-
-
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize(
     ("small", "kinds", "distinct"),
-    [(10_000, "early narrowed", 14_157), (20_000, THREE, 14_157), (10**6, THREE, 38_773)],
+    [(10_000, "early narrowed", 14_157), (10**6, "early narrowed full", 38_773)],
 )
 def test_a_model_that_grows_steeply_is_reduced_early(
     small: int, kinds: str, distinct: int, monkeypatch: pytest.MonkeyPatch

@@ -32,9 +32,6 @@ from invariants import properties_of
 from invariants.binding import full_namespace
 from invariants.registry import TERMINAL
 from tests.models import model, python_walked
-from tests.second.generator import protocol
-from tests.second.harness.book import Reference
-from tests.second.harness.checking import Outcome, check
 from zabspec.language import Role, StateView
 from zabspec.language.layout.schema import Layout
 from zabspec.language.layout.source import LanguageError
@@ -416,23 +413,6 @@ def test_so_it_is_of_the_lab_s_protocol() -> None:
             assert stutters(recorder.layout, StateView(recorder.layout, data), after) == did_nothing
             said[did_nothing] += 1
     assert min(said.values()) > 10
-
-
-# --- the second semantics --------------------------------------------------------------------------
-
-
-@pytest.mark.slow(seconds=6)
-def test_random_protocols_keep_their_verdicts(tmp_path: Path) -> None:
-    """A search without stuttering receipts says what the second semantics says, in which each receipt is a step."""
-    drawn = (protocol(seed) for seed in range(300, 315))
-    held: list[Outcome] = []
-    with Reference() as reference:
-        for made in (one for one in drawn if one.request["network"] in ("datagrams", "ordered")):
-            held.append(check(made, tmp_path, ("stuttering",), reference))
-            assert held[-1].status == "same", held[-1].line()
-    compared = [outcome for outcome in held if outcome.compared == ["stuttering left out"]]
-    assert len(compared) > 2
-    assert any(outcome.violated for outcome in compared)
 
 
 # --- who says so -----------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from checker.explore.compiled import Compiled
 from checker.explore.symmetry import asymmetry
 from invariants import PROPERTIES, property_named, tree
 from invariants.registry import Property
@@ -324,11 +323,10 @@ def compared_history(seed: int, txns: int, length: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("txns", "seeds"), [(2, 60), (3, 30)])
-def test_the_judges_agree_on_histories_made_up(txns: int, seeds: int) -> None:
+def test_the_judges_agree_on_histories_made_up() -> None:
     Compared.seen.clear()
-    for seed in range(seeds):
-        compared_history(seed, txns, 16)
+    for seed in range(30):
+        compared_history(seed, 3, 16)
     assert min(Compared.seen[name, verdict] for name in NAIVE for verdict in (True, False)) > 20, Compared.seen
 
 
@@ -606,10 +604,7 @@ def test_properties_of_passes_are_refused_where_none_are_kept() -> None:
 @pytest.mark.parametrize("p", tree.PROPERTIES, ids=lambda p: p.name)
 def test_no_property_of_the_tree_tells_processes_apart(p: Property) -> None:
     model = model_of(Configuration(nodes=3, txns=3, timeouts=1, crashes=0, losses=0, passes=p.passes))
-    if p.name.startswith("tree-snapshots"):  # the text alone, which takes a tenth of the time
-        assert asymmetry(model, [p]) == ""
-    else:
-        assert Compiled.of(model, [p], True)[1] == ""
+    assert asymmetry(model, [p]) == ""
 
 
 def test_passes_are_kept_where_they_are_asked_for_alone() -> None:

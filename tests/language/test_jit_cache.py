@@ -322,7 +322,7 @@ def test_where_the_folder_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_processes_may_share_an_empty_folder(folder: Path) -> None:
-    """Four processes start at once with the same empty folder: all give the same counts, and one whole entry is left."""
+    """Two processes start at once with the same empty folder: all give the same counts, and one whole entry is left."""
     script = "from tests.language.test_jit_cache import explored; print(explored()[:2])"
     running = [
         subprocess.Popen(
@@ -332,10 +332,10 @@ def test_processes_may_share_an_empty_folder(folder: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
         )
-        for _ in range(4)
+        for _ in range(2)
     ]
     said = [p.communicate(timeout=HANG) for p in running]
-    assert [p.returncode for p in running] == [0] * 4, said
+    assert [p.returncode for p in running] == [0] * 2, said
     assert len({out for out, _ in said}) == 1 and said[0][0].startswith("([1,")
     (path,) = folder.iterdir()
     assert path.suffix == ".o"

@@ -100,12 +100,6 @@ def test_zab_has_symmetry_with_all_that_is_asked_of_it(network: str) -> None:
     assert [a.sentence() for a in found_in(model, (*judged, *(CLAUSES if network == "fifo" else ())))] == []
 
 
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("variant", PROTOCOLS["zab"].variants)
-def test_the_variants_of_zab_have_symmetry(variant: str) -> None:
-    assert [a.sentence() for a in found_in(Model(Configuration(variant=variant)), ())] == []
-
-
 def test_the_bridge_has_symmetry() -> None:
     model = RefinedModel(Configuration(partitions=1))
     assert [a.sentence() for a in found_in(model, model.properties)] == []

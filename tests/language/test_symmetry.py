@@ -18,22 +18,23 @@ from checker.explore.result import Limits
 from checker.explore.symmetry import why_not_symmetric
 from invariants import properties_of
 from invariants.registry import STATE, STEP
-from tests.models import CONFIGURATIONS, USUAL, compiled, renamings, walked
+from tests.models import CONFIGURATIONS, USUAL, compiled, walked
 from zabspec.language import Schema
+from zabspec.language.layout.derive import permuted
 from zabspec.model import Configuration, Model
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("configuration", [USUAL, *CONFIGURATIONS[4:]], ids=lambda c: f"n{c.nodes}-{c.network}")
+@pytest.mark.parametrize("configuration", [USUAL, CONFIGURATIONS[4]], ids=lambda c: f"n{c.nodes}-{c.network}")
 def test_canonical_is_one_state_for_each_orbit(configuration: Configuration) -> None:
     """Every renaming of a state has the same fingerprint and the same image, which is one of its renamings; states of
     different orbits (by the least of all renamings) have different ones."""
-    code = compiled(configuration, True)
+    code, every = compiled(configuration, True), [*itertools.permutations(range(configuration.nodes))]
     source = random.Random(5)
     by_fingerprint: dict[int, bytes] = {}
     orbits: set[bytes] = set()
-    for data in walked(configuration, 200):
-        orbit = {rename(data) for rename in renamings(configuration)}
+    for data in walked(configuration, 90):
+        orbit = {permuted(code.layout, data, p) for p in every}
         fingerprint, image = code.canonical(data)
         assert image in orbit
         least = min(orbit)

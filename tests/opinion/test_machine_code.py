@@ -32,9 +32,9 @@ def lively() -> Any:
     return PROGRESS.answer()
 
 
-@pytest.mark.parametrize("answered", [refined, lively])
-def test_the_interpreter_agrees(answered: Callable[[], Any]) -> None:
-    said = answered()
+def test_the_interpreter_agrees() -> None:
+    """Of a liveness check: below."""
+    said = refined()
     assert said.exit_code == 0
     assert said.as_json()["second_opinion"]["steps"] > 50
     assert "second opinion" in dict(said.figures())
@@ -74,9 +74,9 @@ def other_word(true: Any) -> Any:
 
 
 PLANTS: dict[str, Plant] = {
-    "a step is missing": Plant(Compiled, "next_states", one_fewer, (refined, lively)),
-    "a step has another effect": Plant(Compiled, "next_states", last_byte, (refined, lively)),
-    "a step is another process's": Plant(Compiled, "next_states", other_word, (refined, lively)),
+    "a step is missing": Plant(Compiled, "next_states", one_fewer, (lively,)),
+    "a step has another effect": Plant(Compiled, "next_states", last_byte, (refined,)),
+    "a step is another process's": Plant(Compiled, "next_states", other_word, (refined,)),
     "a step of the stable phase is missing": Plant(LiveCode, "stable_steps", one_fewer, (lively,)),
     "a step of the stable phase has another effect": Plant(LiveCode, "stable_steps", last_byte, (lively,)),
     "nobody waits": Plant(LiveCode, "waiting", lambda _: lambda *_: 0, (lively,)),

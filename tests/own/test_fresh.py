@@ -41,7 +41,6 @@ PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 1})
 READ = 'int(Path(__file__).with_name("limit.txt").read_text())'
 WAYS = {
     "a constant": f"LIMIT, MOST = {READ}, 3",
-    "a private one": f"_LIMIT, MOST = {READ}, 3\nLIMIT = _LIMIT",
     "a module beside": "MOST = 3\nfrom beside import LIMIT",
     "the environment": "import os\nLIMIT, MOST = int(os.environ['FRESH']), 3",
 }
@@ -53,7 +52,6 @@ WAYS = {
         *((way, "explore", False) for way in WAYS),
         ("a module beside", "explore", True),
         ("a constant", "main", True),
-        ("a constant", "bmc", False),
     ],
 )
 def test_each_request_reads_what_is_there_then(
@@ -73,8 +71,6 @@ def test_each_request_reads_what_is_there_then(
         if asked == "main":
             result = CliRunner().invoke(main, ["--protocol", name, "--engine", "interpret"])
             assert result.exit_code == (0 if holds else 1)
-        elif asked == "bmc":
-            assert ("small" in zabcheck.bmc(protocol=name, depth=1).sentence) is not holds
         else:
             assert ("small" in zabcheck.explore(protocol=name, engine="interpret").sentence) is not holds
 

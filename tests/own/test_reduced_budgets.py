@@ -210,92 +210,16 @@ def last_is_for_one(s: State) -> bool:
 
 @safety(witness=any_state)
 def nobody_takes_the_last(s: State) -> bool:
-    """Two have not taken unless something is left (it is violated by two units, and not by one)."""
+    """Two have not taken unless something is left (it is violated)."""
     return s.units_left > 0 or s.taken[0] == 0 or s.taken[1] == 0
 '''
 
 
 @pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize(("units", "violated"), [(1, 1), (2, 2)])
-def test_two_race_for_the_last_of_a_budget(units: int, violated: int, tmp_path: Path) -> None:
-    found = searched(tmp_path, LAST, {"units": units})
-    assert len(found.full.violations) == violated
+def test_two_race_for_the_last_of_a_budget(tmp_path: Path) -> None:
+    found = searched(tmp_path, LAST, {"units": 2})
+    assert len(found.full.violations) == 2
     found.agree()
-
-
-SPENT = '''
-@action(budget="{fault}")
-def spends(s: State, p: Node) -> None:
-    s.taken[p] = min(s.taken[p] + 1, 3)
-
-
-@safety(witness=any_state)
-def heard_before(s: State) -> bool:
-    """Who has left and taken what there was has not heard news (it may be violated)."""
-    for p in range(s.NODES):
-        for q in range(s.NODES):
-            if p != q and s.left[p] and s.taken[q] > 0 and s.heard[q] and s.{fault}_left == 0 and s.role[q] == LOOKING:
-                return False
-    return True
-
-
-@safety(over="step", witness=some_step)
-def nobody_spends_after(before: State, event: State, after: State) -> bool:
-    """Nothing is spent once somebody has left (it is violated)."""
-    if after.{fault}_left < before.{fault}_left:
-        for p in range(after.NODES):
-            if before.left[p]:
-                return False
-    return True
-'''
-ANY_STEP = '''
-def some_step(before: State, event: State, after: State) -> bool:
-    """Any step."""
-    return True
-
-'''
-
-
-@pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize("fault", ["timeouts", "crashes"])
-def test_an_action_may_spend_what_a_fault_costs(fault: str, tmp_path: Path) -> None:
-    """Which process moves alone depends on what is left of these budgets."""
-    found = searched(tmp_path, ANY_STEP + SPENT.replace("{fault}", fault), {fault: 2})
-    assert "nobody-spends-after" in found.full.violations
-    found.agree()
-
-
-EVERYWHERE = '''
-def somebody_left(s: State) -> bool:
-    for p in range(s.NODES):
-        if s.left[p]:
-            return True
-    return False
-
-
-@environment_step(when=somebody_left, budget="units", everywhere=True)
-def moves(s: State) -> None:
-    for p in range(s.NODES):
-        if s.role[p] == FOLLOWING and p != 0:
-            {does}
-
-
-@safety(witness=any_state)
-def nobody_is_moved(s: State) -> bool:
-    """Process 1 does not lead when somebody has left, and has taken nothing (it is violated)."""
-    return not (s.left[0] and (s.role[1] == LEADING and s.leader[1] == 0 or s.taken[1] == 3 or s.leader[1] == 1))
-'''
-
-
-@pytest.mark.slow(seconds=6)
-@pytest.mark.parametrize("does", ["s.role[p] = LEADING", "s.taken[p] = 3", "s.leader[p] = p"])
-def test_the_environment_may_change_what_a_process_has(does: str, tmp_path: Path) -> None:
-    found = searched(tmp_path, EVERYWHERE.replace("{does}", does), {"units": 1})
-    assert [*found.full.violations] == ["nobody-is-moved"]
-    if found.ample.apart:  # it is not believed then
-        assert not conclusive(found.ample)
-    else:
-        found.agree()
 
 
 WITH_ITS_OWN_ORDER = """
@@ -352,80 +276,3 @@ def test_a_function_called_as_a_label_is_none(tmp_path: Path, monkeypatch: pytes
     assert "has a function leader_learns in the place of the world's" in why_not_narrowed(
         Model(Configuration(str(path)))
     )
-
-
-NAPS = '''
-def is_down(s: State, p: Node) -> bool:
-    return s.taken[p] == 3
-
-
-def on_recovery(s: State, p: Node) -> None:
-    s.taken[p] = 1
-    if s.role[p] == FOLLOWING:
-        look(s, p)
-
-
-def may_forget(s: State, p: Node) -> bool:
-    return s.role[p] == LEADING and s.left[p] and not s.heard[p]
-
-
-@action(when=may_forget)
-def forgets_to_lead(s: State, p: Node) -> None:
-    s.role[p] = LOOKING
-    s.heard[p] = True
-    shows(s, p)
-
-
-@observation
-def shows(s: State, p: Node) -> None:
-    s.forgotten = True
-
-
-@observation
-def follows_again(s: State, p: Node) -> None:
-    if s.forgotten:
-        s.late = True
-
-
-@safety(witness=any_state)
-def nobody_is_late(s: State) -> bool:
-    """Who has been down follows nobody that has forgotten (it is violated)."""
-    return not s.late
-'''
-
-
-@pytest.mark.slow(seconds=4)
-def test_who_is_down_and_has_not_closed_its_end_sees_who_leads(tmp_path: Path) -> None:
-    """A protocol that says itself who is down may leave its connections open: how such a process closes its end as it
-    recovers follows from whether its leader leads yet."""
-    more = "@receives\ndef on_more(s: State, l: Node, f: Node, m: MORE) -> None:\n    return\n\n\n"
-    body = NAPS.replace("def is_down", f"{more}def is_down")
-    path = tmp_path / "budgets.py"
-    text = HEAD.replace("{leaving}", "")
-    lost = "def on_follower_lost(s: State, l: Node, f: Node) -> None:\n"
-    joins = "        send_to_leader(s, p, HELLO())\n"
-    for old, instead in (
-        (
-            "    season: ",
-            '    forgotten: bool = ghost("one has")\n    late: bool = ghost("one is")\n    season: ',
-        ),
-        ("    return not s.left[l] and not s.left[p]\n", "    return not s.heard[p]\n"),
-        (
-            joins,
-            f"        if s.taken[p] == 1:\n            follows_again(s, p)\n        else:\n    {joins}"
-            "            s.taken[p] = 3\n",
-        ),
-        (f"{lost}    return\n", f"{lost}    s.heard[l] = True\n"),
-        ("    send_to_follower(s, l, f, NEWS())\n", "    s.left[l] = True\n"),
-        ("    return s.role[p] == LEADING and not s.left[p]\n", "    return False\n"),
-    ):
-        assert old in text
-        text = text.replace(old, instead)
-    path.write_text(text + body + TAIL.format(budgets={}))
-    model = Model(Configuration(str(path), nodes=2))
-    judged = properties_of(str(path))
-    full = Explorer(Compiled.of(model, judged, False)[0], 1).run(Limits(), True)
-    ample = AmpleExplorer(Narrowing(model, judged, False), 1).run(Limits(), True)
-    assert [*full.violations] == ["nobody-is-late"]
-    assert [*ample.violations] == ["nobody-is-late"]
-    assert not conclusive(ample)

@@ -73,13 +73,12 @@ NAMES = {  # what a local name holds after its place has changed
 }
 
 
-@pytest.mark.parametrize("engine", ["compiled", "interpret"])
-def test_a_name_keeps_a_set_and_is_the_place_of_a_sequence(engine: str, tmp_path: Path) -> None:
+def test_a_name_keeps_a_set_and_is_the_place_of_a_sequence(tmp_path: Path) -> None:
     """And the second semantics agrees."""
     path = tmp_path / "named.py"
     for statements, size in NAMES.items():
         path.write_text(NAMED.replace("STATEMENTS", statements).replace("SIZE", str(size)), encoding="utf-8")
-        found = Explore(str(path), evidence="explored", engine=engine).answer()
+        found = Explore(str(path), evidence="explored").answer()
         assert (found.overall, found.second.states > 1, found.second.none) == ("holds", True, ""), statements
 
 

@@ -82,16 +82,16 @@ def test_two_phase_commit_blocks_where_its_coordinator_forgets(two_phase: str, c
 
 
 @needs_tlc
-@pytest.mark.parametrize(("two_phase", "crashes"), [(True, 0), (False, 1)], indirect=["two_phase"])
-def test_tlc_agrees(two_phase: str, crashes: int) -> None:
+@pytest.mark.parametrize("two_phase", [False], indirect=True)
+def test_tlc_agrees(two_phase: str) -> None:
     """By its own ENABLED: the same verdict, and the same depth."""
-    model = Model(Configuration(two_phase, nodes=2, crashes=crashes))
+    model = Model(Configuration(two_phase, nodes=2, crashes=1))
     judged = [property_named("deadlock", known_properties(two_phase))]
     theirs = run_tlc(JAR, module_of(model, judged, "Ends"), limit=300)
-    asked = ["--protocol", two_phase, "--nodes", "2", "--crashes", str(crashes), "--property", "deadlock"]
+    asked = ["--protocol", two_phase, "--nodes", "2", "--crashes", "1", "--property", "deadlock"]
     code, said = zabcheck(*asked, "--reduction", "none")
-    assert (theirs.violated == "Deadlock") == (code == 1)
-    assert code == 0 or f"VIOLATED: deadlock at depth {theirs.depth}" in said
+    assert (theirs.violated, code) == ("Deadlock", 1)
+    assert f"VIOLATED: deadlock at depth {theirs.depth}" in said
 
 
 def test_where_a_run_may_end_counts_spent_budgets_too(tmp_path: Path) -> None:

@@ -29,4 +29,6 @@ def reach(c: Configuration) -> int | None:
 def explored(c: Configuration) -> Exploration:
     """The whole space as far as it is looked through, past violations, up to renaming."""
     model = Model(c)
-    return Explorer(Compiled(model, JUDGED, symmetry=not model.fails), 1).run(Limits(depth=reach(c)), keep_going=True)
+    code = Compiled(model, JUDGED, symmetry=not model.fails)
+    assert not code.asymmetry
+    return Explorer(code, 1).run(Limits(depth=reach(c)), keep_going=True)

@@ -84,15 +84,14 @@ def first_broken(configuration: Configuration, schedule: tuple[int, ...]) -> dic
 @pytest.mark.slow(seconds=2)
 def test_the_shortest_run_of_zab_that_breaks_causal_order() -> None:
     """Two epochs are enough: it leads twice, and what it lost in the first is never delivered."""
-    for nodes, steps in ((3, 35), (2, 36)):
-        asked = Configuration(nodes=nodes, txns=2, timeouts=1, crashes=0, losses=0)
-        found = explored(asked, CAUSAL).violations
-        assert found[CAUSAL].depth == steps
-        assert first_broken(asked, found[CAUSAL].schedule) == {CAUSAL: steps}
-        trace = build_trace(Model(asked), named("zab", CAUSAL)[0], found[CAUSAL].schedule)
-        verify(trace)
-        assert len(replay(trace).steps) == steps
-        assert "broadcast it earlier" in why(trace)
+    asked = Configuration(nodes=3, txns=2, timeouts=1, crashes=0, losses=0)
+    found = explored(asked, CAUSAL).violations
+    assert found[CAUSAL].depth == 35
+    assert first_broken(asked, found[CAUSAL].schedule) == {CAUSAL: 35}
+    trace = build_trace(Model(asked), named("zab", CAUSAL)[0], found[CAUSAL].schedule)
+    verify(trace)
+    assert len(replay(trace).steps) == 35
+    assert "broadcast it earlier" in why(trace)
 
 
 @pytest.mark.slow(seconds=3)

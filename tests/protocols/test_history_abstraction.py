@@ -11,9 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from checker.explore.breadth_first import Explorer
-from checker.explore.compiled import Compiled
-from checker.explore.result import Limits
 from tests.broken_histories import BREAKS
 from tests.histories import (
     JUDGED,
@@ -75,11 +72,8 @@ def walk_and_compare(configuration: Configuration, seeds: range, length: int = 1
 
 
 FIFO = (
-    Configuration(nodes=1, timeouts=1),
     Configuration(nodes=2, txns=3, timeouts=2),
-    Configuration(txns=2, timeouts=2, crashes=1, losses=1),
     Configuration(txns=4, timeouts=3, crashes=2, losses=2, partitions=1),
-    Configuration(nodes=4, txns=3, timeouts=2, crashes=2, losses=1),
     Configuration(nodes=5, txns=2, timeouts=2, crashes=1, losses=1),
 )
 BROKEN_NETWORKS = (
@@ -104,34 +98,10 @@ def test_ghosts_agree_with_the_complete_history_where_zab_breaks(configuration: 
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("variant", sorted(zab_variants.VARIANTS)[::4])
+@pytest.mark.parametrize("variant", sorted(zab_variants.VARIANTS)[::9])
 def test_ghosts_agree_with_the_complete_history_of_a_variant(variant: str) -> None:
     configuration = Configuration(txns=3, timeouts=4, crashes=3, losses=3, variant=variant)
     assert walk_and_compare(configuration, range(4), faults=2.0) > 200
-
-
-# Unsafe variants whose counterexamples the explorer finds in a second or two.
-COUNTEREXAMPLES = {
-    "commit-on-propose": "agreement delivered-is-chosen po-causal-order primary-integrity strict-causality total-order",
-    "commit-named-only,acks-ignored": "agreement causal-order local-primary-order po-causal-order prefix total-order",
-    "propose-to-synced-only": "causal-order chosen-in-later-histories delivered-is-chosen",
-}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("variant", COUNTEREXAMPLES)
-def test_ghosts_agree_with_the_complete_history_of_counterexamples(variant: str) -> None:
-    model = model_of(Configuration(timeouts=1, crashes=0, losses=0, variant=variant))
-    found = Explorer(Compiled(model, JUDGED, True), 1).run(Limits(), keep_going=True).violations
-    assert set(COUNTEREXAMPLES[variant].split()) <= set(found)
-    for name, violation in found.items():
-        walk = Walk(model, 0)
-        for word in violation.schedule:
-            walk.take(word)
-            verdicts = same_verdicts(walk)
-        assert not verdicts[name]
-        while walk.step():
-            same_verdicts(walk)
 
 
 # --- histories made up at random -----------------------------------------------------------------

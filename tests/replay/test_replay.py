@@ -114,7 +114,7 @@ def broken() -> Trace:
 
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", WORLDS)
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_random_runs_of_every_world_replay(name: str, seed: int) -> None:
     trace = walked(WORLDS[name], random.Random(seed))
@@ -435,7 +435,7 @@ def test_an_altered_trace_is_refused(edit: Callable[[dict[str, Any]], None], sai
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("world", ["fifo", "duplicating", "inside", "datagrams", "ordered"])
+@pytest.mark.parametrize("world", ["inside", "ordered"])
 def test_whatever_the_words_of_a_trace_say_replay_answers_in_a_sentence(world: str) -> None:
     """A schedule altered at random replays no longer, but for what says the same in other words."""
     chance = random.Random(9)

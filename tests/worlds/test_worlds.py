@@ -39,10 +39,6 @@ def name(c: Configuration) -> str:
     return "-".join(filter(None, (c.variant, f"n{c.nodes}", f"t{c.txns}", c.network, budgets)))
 
 
-def id_of(x: object) -> str:
-    return name(x) if isinstance(x, Configuration) else str(x)
-
-
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=name)
 @pytest.mark.slow(seconds=1)
 def test_successors_are_the_same_byte_for_byte(configuration: Configuration) -> None:

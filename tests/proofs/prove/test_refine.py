@@ -5,11 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import json
-import os
 import random
-import signal
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -34,7 +30,6 @@ from checker.proofs.refine.failure import attempt_of, failure, instance_of, tabl
 from checker.proofs.refine.model import CLAUSE, REFINES, RefinedModel
 from invariants.binding import bound
 from tests.commands.running import assert_refused
-from tests.patience import ended, until_cpu
 from zabspec.language import SetOf, StateView
 from zabspec.language.python.lang import AnyMessage, Node, State
 from zabspec.model import ConfigError, Configuration, Model
@@ -177,8 +172,8 @@ def test_the_generated_clauses_are_the_invariant_as_the_proof_reads_it() -> None
     model, names = code.model, names_of(USUAL)
     assert isinstance(model, RefinedModel)
     broken = dict.fromkeys((c.name for c in model.clauses), 0)
-    for data in source.sample(reachable(), 8):
-        for flips in (0, 12, 60, 150):
+    for data in source.sample(reachable(), 5):
+        for flips in (0, 12, 150):
             s = shaken(model, data, source, flips)
             mask = code.judge_state(code.state(s.key()), (1 << len(code.properties)) - 2)
             table = table_of(model, s)
@@ -215,8 +210,8 @@ def test_the_generated_action_is_the_action_as_the_proof_reads_it(action: Abstra
     """The same guard refuses, and the same state comes of it, whether the guards hold or not."""
     model, names, source = RefinedModel(USUAL), names_of(USUAL), random.Random(action.name)
     refused = set()
-    for flips in (0, 0, 4, 20, 60):
-        for data in source.sample(reachable(), 7):
+    for flips in (0, 4, 60):
+        for data in source.sample(reachable(), 6):
             s = shaken(model, data, source, flips)
             numbers, values = arguments(model, action, source)
             table = table_of(model, s)
@@ -278,24 +273,13 @@ def test_the_bridge_leaves_the_executable_protocol_as_it_is() -> None:
 
     def seen(model: Model) -> set[bytes]:
         engine = Interpreter(model, (), False)
-        engine.run(Limits(depth=24))
+        engine.run(Limits(depth=16))
         layout = model.program.layout
         places = [(at, at + layout.fields[n].kind.size) for n in names for _, at in layout.elements(n)]
         return {b"".join(data[start:end] for start, end in places) for data in engine.seen}
 
     assert seen(plain) == seen(both)
     assert not any(f.name.startswith(("a_", "n_", "was_")) for f in plain.program.schema.fields)
-
-
-@pytest.mark.slow
-def test_both_engines_find_the_same() -> None:
-    model = RefinedModel(PAIR)
-    slow = Interpreter(model, model.properties, True).run(Limits(depth=14))
-    fast = explored(PAIR, depth=14)
-    assert (slow.levels, slow.step_counts, slow.witnessed) == (fast.levels, fast.step_counts, fast.witnessed)
-    assert slow.levels[14] > 0
-    assert not slow.violations
-    assert not fast.violations
 
 
 # --- variants do not -----------------------------------------------------------------------------
@@ -373,12 +357,10 @@ def test_a_missing_update_is_caught(action: AbstractAction, symbol: Any) -> None
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(
-    ("action", "guard"), [(a, g) for a in ZAB.actions for g in a.guards], ids=lambda x: getattr(x, "name", x)
-)
-def test_every_guard_is_asked(action: AbstractAction, guard: str) -> None:
-    """A guard that never holds refuses a step that zab takes."""
-    never = replace(action, guards={**action.guards, guard: FALSE})
+@pytest.mark.parametrize("action", [a for a in ZAB.actions if a.guards], ids=lambda a: a.name)
+def test_the_last_guard_is_asked(action: AbstractAction) -> None:
+    """A guard that never holds refuses a step that zab takes; those before it, which the step met, are asked too."""
+    never = replace(action, guards={**action.guards, [*action.guards][-1]: FALSE})
     assert caught(theory=with_action(never))
 
 
@@ -429,7 +411,6 @@ def test_the_command_says_that_zab_refines() -> None:
     assert said["actions"]["f.1.2"] > 0
     assert said["never_taken"] == ["l.3.3", "l.3.4"]
     assert len(said["clauses"]) == len(ZAB.clauses) + 1
-    assert "never taken within these bounds: l.3.3, l.3.4" in run(*PAIR_WORDS).stdout
 
 
 @pytest.mark.slow(seconds=3)
@@ -453,6 +434,7 @@ def test_a_limit_gives_no_verdict() -> None:
 def test_a_depth_is_part_of_the_verdict() -> None:
     done = run(*PAIR_WORDS, "--depth", "9")
     assert done.exit_code == 0
+    assert "never taken within these bounds: " in done.stdout
     assert "explored to depth 9 and no further" in " ".join(done.stdout.split("\n\n")[0].split())
 
 
@@ -472,27 +454,3 @@ def test_wrong_questions(words: tuple[str, ...], sentence: str) -> None:
 def test_there_is_no_bridge_from_another_protocol() -> None:
     with pytest.raises(ConfigError, match="there is none for db19"):
         RefinedModel(Configuration(protocol="db19"))
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_it_while_it_compiles(tmp_path: Path) -> None:
-    """With nothing in the cache compiling takes a second or more in machine code, where Python sees no signal."""
-    program = "from checker.cli import main; main()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", program, "refine", "--txns", "4", "--timeouts", "2"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "ZABCHECK_CACHE": str(tmp_path)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
-    )
-    try:
-        until_cpu(process, 1.2)
-        out, err, spent = ended(process, signal.SIGINT)
-        assert process.returncode in (3, -signal.SIGINT)  # on a busy machine Python may not have begun
-        # where compiling took less than that, it says how far it came
-        assert out == "" or out.startswith("no verdict: interrupted")
-        assert "Traceback" not in err
-        assert spent < 20, "CPU seconds"
-    finally:
-        process.kill()

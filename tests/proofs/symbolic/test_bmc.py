@@ -41,18 +41,6 @@ QUIET = {"timeouts": 0, "crashes": 0, "losses": 0}
 TWO: dict[str, Any] = {**QUIET, "nodes": 2, "txns": 1}
 SMALL_QUORUM = Configuration(variant="small-quorum", **TWO)
 
-# Variants with a property that they break; runs are looked for from so many steps before the end of
-# the explorer's shortest.
-BROKEN = (
-    (SMALL_QUORUM, "delivered-is-chosen", 5),
-    (
-        Configuration(protocol="db19", nodes=2, txns=2, timeouts=2, channel=8, heartbeats=0),
-        "delivered-is-chosen",
-        2,
-    ),
-)
-IDS = [f"{c.protocol} {c.variant}".strip() for c, _, _ in BROKEN]
-
 
 def named(name: str) -> Property:
     return property_named(name, PROPERTIES)
@@ -87,11 +75,9 @@ def run(*arguments: str) -> Result:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("configuration", "name", "before"), BROKEN, ids=IDS)
-def test_a_violation_is_found_from_a_state_of_a_trace_and_replays(
-    configuration: Configuration, name: str, before: int, folder: Path
-) -> None:
+def test_a_violation_is_found_from_a_state_of_a_trace_and_replays(folder: Path) -> None:
     """Exit 1, and the file that is written is an ordinary trace of the whole run, that replays once more."""
+    configuration, name, before = SMALL_QUORUM, "delivered-is-chosen", 5
     words = shortest(configuration, name)
     given = saved(folder, configuration, name)
     at = len(words) - before
@@ -165,7 +151,7 @@ def test_the_premises_of_a_bound_are_those_that_the_explorer_reaches() -> None:
     depths = sorted({*explored.witnessed.values()})
     assert explored.complete
     assert len(depths) > 1
-    for depth in (depths[0] - 1, depths[0], depths[-1]):
+    for depth in (depths[0] - 1, depths[1]):
         found = check(model(c), judged, Bounds(depth, depth, together=False)).premises
         assert found == {p.name: explored.meets_within(p.name, depth) for p in judged}, depth
 
