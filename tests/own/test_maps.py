@@ -8,9 +8,6 @@ import pytest
 
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
-from tests.second.generator.favoured import drawn
-from tests.second.harness.book import Reference
-from tests.second.harness.checking import check
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
@@ -53,17 +50,6 @@ def test_keys_and_parts_of_records_are_renamed(changes: tuple[tuple[str, str], .
     assert found.complete
     assert sum(found.raw_levels) == len(every["states"])
     assert sum(found.levels) == len(orbits) < len(every["states"]) / 3
-
-
-@pytest.mark.slow(seconds=1)
-def test_engines_say_what_the_second_semantics_says(tmp_path: Path) -> None:
-    """Of a random protocol with maps and roles; `python -m tests.second --favour maps,maps+roles` draws others."""
-    made = drawn(1, ["maps+roles"])
-    assert all(word in made.text for word in ("latest: Each[", "often: Each[", "Maybe(", "(RecordType)"))
-    with Reference() as reference:
-        outcome = check(made, tmp_path, ("interpreted", "compiled", "symmetric"), reference)
-    assert outcome.status == "same", outcome.line()
-    assert {"interpreted", "compiled", "symmetric"} <= set(outcome.compared)
 
 
 def test_a_set_in_a_record_is_counted_as_any_other(tmp_path: Path) -> None:
