@@ -16,12 +16,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, MessageType, Node, Range, SetOf, Size, Txn, Variant, abcast, abdeliver, declare, receives, send, step,
+    Each, Fields, MessageType, Node, Range, Size, Txn, Variant, abcast, abdeliver, declare, receives, send, step,
     stored,
 )  # fmt: skip
 
 Count = Annotated[int, Range(0, lambda size: size.txns, "--txns")]
-Known = Annotated[set[int], lambda size: SetOf(size.txns)]
+Known = set[Annotated[int, Range(0, lambda size: size.txns - 1)]]
 Sender = Annotated[int, Range(0, lambda size: size.txns - 1)]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Annotated, NewType
 
 from zabcheck.language import (
-    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, SetOf, Variant, action, any_of, broken, choose, declare,
+    NOBODY, Each, Fields, MessageType, Node, OneOf, Range, Variant, action, any_of, broken, choose, declare,
     environment, environment_step, ghost, observation, only, parameter, processes, progress, receives, safety, send,
     stored,
 )  # fmt: skip
@@ -62,7 +62,7 @@ class State(Fields):
     number: Each[Worker, Number] = stored("the number of its lease")
     holder: Each[Queue, Each[Job, Worker]] = stored("who has a job")
     leases: Each[Queue, Each[Job, Number]] = stored("how often it was given away")
-    done: Each[Queue, Annotated[set[int], lambda size: SetOf(size.jobs)]] = stored("the jobs that are done")
+    done: Each[Queue, set[Job]] = stored("the jobs that are done")
     latest: Each[Store, Each[Job, Number]] = stored("the number of the result that it has")
     completed: Each[Job, Number] = ghost("under which lease a job was completed")
     effective: Each[Job, Number] = ghost("and whose result is kept")

@@ -40,7 +40,6 @@ from zabspec.authoring.declaration import (
     timer,
     volatile,
 )
-from zabspec.language import SetOf
 from zabspec.language.python.lang import (
     NOTHING,
     AnyMessage,
@@ -88,7 +87,7 @@ from zabspec.worlds.actor import (
 
 __all__ = [
     "NOBODY", "NOTHING", "AnyMessage", "AtMost", "Each", "Epoch", "Fields", "History", "Maybe", "Members",
-    "MessageType", "Node", "OneOf", "Range", "RecordType", "SeqOf", "SetOf", "Size", "Start", "State", "Txn", "Variant",
+    "MessageType", "Node", "OneOf", "Range", "RecordType", "SeqOf", "Size", "Start", "State", "Txn", "Variant",
     "Zxid", "abcast", "abdeliver", "accept", "action", "any_of", "any_process", "arm_timer", "broken", "choose",
     "clock", "connect", "declare", "disconnect", "durable", "end_leadership", "end_pass", "end_synchronization",
     "environment", "environment_step", "establish", "final", "fires", "force", "forget", "ghost", "initial",

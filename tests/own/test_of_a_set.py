@@ -66,11 +66,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, MessageType, Node, Range, SetOf, Size, action, any_of, declare, environment, environment_step,
+    Each, Fields, MessageType, Node, Range, Size, action, any_of, declare, environment, environment_step,
     receives, send, stored,
 )  # fmt: skip
 
-Left = Annotated[set[int], SetOf(2)]
+Left = set[Annotated[int, Range(0, 1)]]
 
 
 class M(MessageType):
@@ -153,7 +153,7 @@ FIRST = """from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    Each, Fields, Node, Range, SetOf, Size, Variant, action, any_of, choose, declare, stored,
+    Each, Fields, Node, Range, Size, Variant, action, any_of, choose, declare, stored,
 )  # fmt: skip
 
 X = Annotated[int, Range(0, 4)]
@@ -161,7 +161,7 @@ X = Annotated[int, Range(0, 4)]
 
 class State(Fields):
     x: Each[Node, X] = stored("x")
-    v: Each[Node, Annotated[set[int], SetOf(3)]] = stored("v")
+    v: Each[Node, set[Annotated[int, Range(0, 2)]]] = stored("v")
     a: Each[Node, Each[Annotated[int, Range(0, 2)], X]] = stored("a")
 
 

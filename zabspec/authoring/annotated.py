@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any, cast, get_args, get_origin
+from types import ModuleType, UnionType
+from typing import Any, Union, cast, get_args, get_origin
 
 from zabspec.authoring.declaration import MOST_TICKS, AtMost, ConfigError, Held, OneOf, Parameter, Size
 from zabspec.language.layout.kinds import Bool, Int, Kind, Message, NodeId, Record, Seq, SetOf
@@ -14,6 +14,17 @@ from zabspec.language.python.lang import Each, Fields, History, MessageName, Nod
 from zabspec.language.python.meanings import is_enumeration, is_number
 
 RANGE = "has no range: Annotated[int, Range(0, 3)]"
+# What somebody means by an annotation that is none, by the type that it is of.
+INSTEAD: Mapping[object, str] = {
+    **dict.fromkeys((set, frozenset), "a set is set[Node], or of numbers from 0 on: set[Annotated[int, Range(0, 3)]]"),
+    **dict.fromkeys((list, tuple, SeqOf), "a sequence is Annotated[SeqOf[Node], AtMost(3)]"),
+    dict: "entries by a key are Each[Node, bool]",
+    str: 'names are a class Phase(IntEnum), or Annotated[int, OneOf("IDLE", "BUSY")]',
+    float: "a number is Annotated[int, Range(0, 3)]",
+    **dict.fromkeys(
+        (Union, UnionType), "Node is a process or NOBODY, and Annotated[int, Maybe(Range(0, 3))] a number or NOTHING"
+    ),
+}
 OF_PROCESSES = (Role.PERSISTENT, Role.VOLATILE)
 
 
@@ -58,11 +69,11 @@ class Annotations:
             return OneOf(meant)
         if self.is_process(meant):
             return NodeId.of(size.nodes, self.role(meant))
-        if get_origin(meant) is set and self.is_process(inner[0]):
-            return SetOf(size.nodes, nodes=True, role=self.role(inner[0]))
+        if get_origin(meant) is set:
+            return self.set_of(inner[0])
         given = getattr(meant, "__metadata__", ())
         if not given:
-            raise ValueError(RANGE if meant is int else "is no kind")
+            raise ValueError(RANGE) if meant is int else no_kind(meant)
         made = given[0](size) if callable(given[0]) else given[0]
         base = get_origin(inner[0]) or inner[0]
         if len(given) > 1:
@@ -71,10 +82,23 @@ class Annotations:
             (element,) = get_args(inner[0])
             most = made.most(size) if callable(made.most) else made.most
             return Seq(cast(Kind, self.kind(element)), most, made.widen, made.bag)
-        plain = int if isinstance(made, Int) else set if isinstance(made, SetOf) else None
+        plain = int if isinstance(made, Int) else None
         if made is not None and base is not plain and (base in (int, set, SeqOf) or made != self.kind(inner[0])):
-            raise ValueError("is no kind")
+            raise no_kind(inner[0])
         return cast(Kind, made)
+
+    def set_of(self, meant: object) -> Kind | None:
+        """Return the kind of a set whose members an annotation is of; None if there are none at this size.
+
+        Raises:
+            ValueError: it is of no processes, and of no numbers from 0 on.
+        """
+        if self.is_process(meant):
+            return SetOf(self.size.nodes, nodes=True, role=self.role(meant))
+        members = self.kind(meant)
+        if members is None or (type(members) is Int and members.lo == 0 <= members.hi):
+            return members and SetOf(members.hi + 1)
+        raise no_kind(set)
 
     def is_process(self, meant: object) -> bool:
         """Return whether an annotation is `Node`, or the type of a role."""
@@ -227,6 +251,12 @@ class Annotations:
                 elif get_origin(getattr(known, "__origin__", None)) is SeqOf:
                     out[name] = cast(Seq, self.meaning(("constant", name), known, {})[1])
         return out
+
+
+def no_kind(meant: object) -> ValueError:
+    """Return the error for an annotation that is no kind, with the one that is meant, where that can be said."""
+    instead = INSTEAD.get(get_origin(meant) or meant)
+    return ValueError(f"is no kind; {instead}" if instead else "is no kind")
 
 
 def annotations_of(body: Mapping[str, Any]) -> Mapping[str, object]:

@@ -451,9 +451,7 @@ def parts_of(kind: Kind) -> Iterator[Kind]:
 # What makes a kind, for those who give it something else or in another order.
 ARGUMENTS: dict[type[Kind], tuple[tuple[str, type, str], ...]] = {
     Int: (("lo", int, "the lowest value is a whole number"), ("hi", int, "the highest value is a whole number")),
-    SetOf: (("count", int, "the size of a set is a whole number"),),
-    Seq: (("element", Kind, "elements of a sequence have a kind"), ("capacity", int, "its length is a whole number")),
-    Record: (("name", str, "the name of a record is text"), ("fields", Mapping, "its fields are given by name")),
+    Seq: (("capacity", int, "the length of a sequence is a whole number"),),
 }
 
 
@@ -472,8 +470,6 @@ def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
         check_arguments(name, at, what, kind)
         if isinstance(kind, Int) and kind.hi < kind.lo:
             raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
-        if isinstance(kind, SetOf) and kind.count < 1:
-            raise misdeclared(name, at, f"{what} is a set that can have no members")
         if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
             raise misdeclared(name, at, f"{what} has bags as elements, but a bag must be a field")
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:

@@ -203,7 +203,9 @@ def annotated(meant: Any, size: Size) -> Any:
     if is_process(meant):
         return NodeId.of(size.nodes)
     if get_origin(meant) is set:
-        return Processes(size.nodes)
+        (of,) = get_args(meant)
+        members = None if is_process(of) else annotated(of, size)
+        return Processes(size.nodes) if is_process(of) else members and SetOf(members.hi + 1)
     if isinstance(meant, RecordName):
         return size.txn if meant is Txn else record_of(meant, size)
     if meant is History:

@@ -19,14 +19,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from zabcheck.language import (
-    NOTHING, Each, Fields, Maybe, Node, Range, SetOf, action, any_of, declare, environment, environment_step,
+    NOTHING, Each, Fields, Maybe, Node, Range, action, any_of, declare, environment, environment_step,
     is_quorum, safety, stored,
 )  # fmt: skip
 
 BALLOTS = range(1, 4)
 
 Ballot = Annotated[int, Range(0, 3)]
-Ballots = Annotated[set[int], SetOf(4)]
+Ballots = set[Annotated[int, Range(0, 3)]]
 
 
 class State(Fields):

@@ -41,7 +41,7 @@ CALLS = [
 ]
 MARKS = ["action", "environment_step", "receives", "observation", "safety", "invariant", "progress", "step"]
 FIELDS = ["stored", "volatile", "on_disk", "ghost", "environment", "shared"]
-KINDS = ["Range", "OneOf", "SetOf", "AtMost"]
+KINDS = ["Range", "OneOf", "AtMost"]
 HOOKS = [
     "on_start",
     "on_crash",
@@ -137,7 +137,8 @@ OF_MAPS = {
 OF_CLASSES = {
     "axis of processes": r"Each\[Node, Each\[Node,|: Each\[Node, .* = (ghost|environment|shared)\(",
     "axis of numbers": r"Each\[Annotated\[int, Range\(",
-    "message with a set or sequence": r"MessageType.*\n(    .*\n)*?    \w+: (set\[|Annotated\[(set|SeqOf)\[)",
+    "set of numbers": r"set\[Annotated\[int, Range\(",
+    "message with a set or sequence": r"MessageType.*\n(    .*\n)*?    \w+: (set\[|Annotated\[SeqOf\[)",
 }
 OF_TIMERS = {
     "timer": r"timer\(\"",

@@ -56,7 +56,7 @@ class Numbers:
 
     @property
     def declared(self) -> str:
-        return f"Annotated[set[int], SetOf({self.count})]"
+        return f"set[Annotated[int, Range(0, {self.count - 1})]]"
 
 
 @dataclass(frozen=True)

@@ -76,7 +76,6 @@ NAMES = [
     "MessageType",
     "Node",
     "OneOf",
-    "SetOf",
     "Start",
     "Variant",
     "action",
