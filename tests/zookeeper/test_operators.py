@@ -105,6 +105,8 @@ def test_what_no_longer_is_said(tmp_path: Path) -> None:
     assert alone.replays["server1"].applied == 124
     zero = case("tail-at-counter-zero").audited(tmp_path / "zero")
     assert {f.code for f in zero.findings} == {"NO_DIGESTS"}
+    renamed = case("renamed-snapshot-still-read").audited(tmp_path / "renamed")
+    assert any(f.sentence.startswith("read by every start from 3.6 on") for f in renamed.findings)
     empty = case("trust-empty-3.5.6", "3.5.6")
     assert not any(x.option for x in empty.audited(tmp_path / "empty").starts)
     later = audit(empty.audited(tmp_path / "later").starts and [

@@ -48,7 +48,7 @@ def file_findings(server: Server) -> list[AuditFinding]:
     byname = [name for name in names if name.count(".") > 1 and not packing(name)]
     for names, what in (
         ([p.name for p in d.stray] + server.unread, "not read"),
-        (byname, "read by every start, whatever follows the zxid in its name"),
+        (byname, "read by every start from 3.6 on, whatever follows the zxid in its name"),
     ):
         more = f" and {len(names) - 5} more" if len(names) > 5 else ""
         if names:
