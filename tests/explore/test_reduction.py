@@ -57,7 +57,7 @@ def test_only_what_is_large_is_reduced(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "witnessed by depth" in said, "a run of at most that length"
     assert large.exit_code == small.exit_code == 0
     assert large.output.split("(depth")[0] == small.output.split("(depth")[0]
-    for option in (["--reduction", "none"], ["--keep-going"]):
+    for option in (["--reduction", "none"], ["--depth", "60"], ["--keep-going"], ["--time-limit", "19"]):
         again = CliRunner().invoke(main, [*question, *option, "--json"])
         assert '"reduced": false' in again.output
         assert f'"reduction_off": "{" ".join(option[: 1 + (option[-1] == "none")])}"' in again.output

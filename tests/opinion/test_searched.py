@@ -28,8 +28,9 @@ VIOLATED = Explore("example:causal_broadcast", keep_going=True, max_states=3000,
 TERMS = Explore("example:raft_election", depth=9, evidence="explored")  # a property of steps that has a premise
 ASKED = {
     "zab": ZAB,
-    "zab with a variant": Explore(variant="join-commit-all", nodes=2, txns=1, timeouts=1, symmetry=False, depth=9),
-    "zab, interpreted": Explore(nodes=2, txns=1, timeouts=1, crashes=0, losses=0, depth=8, engine="interpret"),
+    "a variant, interpreted, without symmetry": Explore(
+        variant="join-commit-all", nodes=2, txns=1, timeouts=1, depth=8, symmetry=False, engine="interpret"
+    ),
     "db19": Explore("db19", nodes=2, txns=1, timeouts=2, depth=9),
     "a user protocol": RING,
     "roles and properties of steps": Explore("example:paxos", depth=6),

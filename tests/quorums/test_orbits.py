@@ -25,7 +25,6 @@ SMALL = {"txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
 FIVE = 3  # levels of five processes
 CASES = {
     "zab, weights 2,1,1": (Configuration(quorums="weights 2,1,1", **SMALL), None),
-    "zab, weights 1,1,0": (Configuration(quorums="weights 1,1,0", **SMALL), None),
     "zab, 5, groups, a weight of 0": (
         Configuration(quorums="groups {1,2,3},{4},{5} weights 1,1,0,1,1", **SMALL), FIVE,
     ),

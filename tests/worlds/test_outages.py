@@ -31,7 +31,6 @@ WORLDS = [
     Configuration("ladis", MENDED, **{**ONE, "outages": 1}),
     Configuration(variant="write-cache", **{**ONE, "nodes": 1, "outages": 1}),
     Configuration(variant="damage-truncated", **{**ONE, "crashes": 1}),
-    Configuration(variant="damage-in-message", **{**ONE, "txns": 2}),
     Configuration("ladis", f"ack-before-write,{MENDED}", **{**ONE, "power_losses": 1}),
 ]
 

@@ -72,16 +72,6 @@ def test_tlc_counts_the_same_states_as_deep() -> None:
     same({"protocol": "db19", "nodes": 2, "txns": 1, "timeouts": 2})
 
 
-@needs_tlc
-@pytest.mark.slow(seconds=6)
-def test_tlc_breaks_the_same_property_after_as_many_steps() -> None:
-    values = {**TINY, "variant": "small-quorum"}
-    theirs, ours = run_tlc(JAR, module(**values)), explored(values, through=False)
-    first = {"".join(part.capitalize() for part in p.split("-")) for p in ours.violations}
-    assert theirs.violated in first
-    assert theirs.depth == ours.depth
-
-
 @pytest.mark.slow(seconds=1)
 def test_a_module_has_the_text_s_own_names_and_says_what_they_are() -> None:
     text = module(**TINY).text
