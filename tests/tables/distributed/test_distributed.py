@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -73,8 +73,6 @@ SMALL = Configuration(nodes=3, txns=1, timeouts=1, crashes=0, losses=0)
 BROKEN = Configuration(nodes=3, txns=2, timeouts=0, crashes=0, losses=0, variant="propose-to-synced-only")
 CRASHES = Configuration(nodes=2, txns=2, timeouts=1, crashes=1, losses=1, partitions=1)
 UNORDERED = Configuration(nodes=2, txns=2, timeouts=1, crashes=0, losses=0, network="unordered")
-DUPLICATING = Configuration(nodes=2, txns=2, timeouts=0, crashes=0, losses=0, network="duplicating", duplicates=1)
-DATAGRAMS = Configuration(protocol="db19", nodes=2, txns=1, timeouts=2)
 DISKS = Configuration(
     str(Path(__file__).parents[2] / "own" / "texts" / "ledger.py"), "hasty", crashes=1, losses=1,
     budgets="writes=2,elections=1",
@@ -92,12 +90,7 @@ OF_THE_MACHINE = (
 )
 
 Case = tuple[Configuration, bool, dict[str, int], bool]
-CASES: dict[str, Case] = {
-    "orbits": (SMALL, True, {}, False),
-    "broken, all of it": (BROKEN, True, {}, True),
-    "db19": (DATAGRAMS, False, {"depth": 14}, False),
-    "disks": (DISKS, False, {}, True),
-}
+ALL_BROKEN: Case = (BROKEN, True, {}, True)
 
 
 def answer(r: Exploration) -> dict[str, Any]:
@@ -237,10 +230,8 @@ def test_parts_and_attempts_follow_from_the_master() -> None:
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize(("parts", "wide"), [(1, False), (16, True)])
-def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path, parts: int, wide: bool) -> None:
-    case = CASES["broken, all of it"]
-    assert distributed(Here(), tmp_path, case, parts=parts, wide=wide) == local(*case)
+def test_any_number_of_parts_and_bits_gives_the_same_answer(tmp_path: Path) -> None:
+    assert distributed(Here(), tmp_path, ALL_BROKEN, parts=16, wide=True) == local(*ALL_BROKEN)
 
 
 @pytest.mark.slow(seconds=3)
@@ -267,22 +258,16 @@ def test_128_bits_tell_states_apart_that_64_do_not(tmp_path: Path, monkeypatch: 
 
 
 @pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize(
-    ("configuration", "symmetry"), [(UNORDERED, True), (DUPLICATING, False)], ids=["unordered", "duplicating"]
-)
-def test_a_step_that_breaks_a_property_is_found_with_the_same_run(
-    tmp_path: Path, configuration: Configuration, symmetry: bool
-) -> None:
-    case = (configuration, symmetry, {"depth": 18}, True)
+def test_a_step_that_breaks_a_property_is_found_with_the_same_run(tmp_path: Path) -> None:
+    case = (UNORDERED, True, {"depth": 18}, True)
     wanted = local(*case)
     assert "invariant-2" in wanted["violations"]
     assert distributed(Here(), tmp_path, case) == wanted
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("parts", [4, 32])
-def test_a_counterexample_is_a_shortest_run_that_ends_in_a_violation(tmp_path: Path, parts: int) -> None:
-    asked = question(BROKEN, True, parts)
+def test_a_counterexample_is_a_shortest_run_that_ends_in_a_violation(tmp_path: Path) -> None:
+    asked = question(BROKEN, True, 32)
     r = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path)))).run(Here(), Limits(depth=29), keep_going=True)
     assert answer(r) == local(BROKEN, True, {"depth": 29}, True)
     compiled = code.code_for(asked)
@@ -302,15 +287,11 @@ class Little(Here):
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("wide", [False, True])
-def test_fingerprints_that_lie_on_disk_are_judged_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool
-) -> None:
+def test_fingerprints_that_lie_on_disk_are_judged_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     spilled: list[int] = []
     usual = absorb.Owner.spill
     monkeypatch.setattr(absorb.Owner, "spill", lambda self: (spilled.append(self.held), usual(self)))
-    case = CASES["broken, all of it"]
-    assert distributed(Little(), tmp_path, case, few=0, wide=wide) == local(*case)
+    assert distributed(Little(), tmp_path, ALL_BROKEN, few=0, wide=True) == local(*ALL_BROKEN)
     assert len(spilled) > 100
     assert max(spilled) <= Little.memory + 24 * 4096  # one message more
 
@@ -324,21 +305,19 @@ def test_a_table_that_may_not_grow_is_emptied(tmp_path: Path, monkeypatch: pytes
     emptied: list[bool] = []
     usual = workspace.Table.room
     monkeypatch.setattr(workspace.Table, "room", lambda self, most: (emptied.append(usual(self, most)), emptied[-1])[1])
-    case = CASES["broken, all of it"]
-    assert distributed(Here(), tmp_path, case, parts=2) == local(*case)
+    assert distributed(Here(), tmp_path, ALL_BROKEN, parts=2) == local(*ALL_BROKEN)
     assert emptied.count(False) > 10
 
 
 @pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("wide", [False, True])
-def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wide: bool) -> None:
+def test_small_buffers_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every boundary of a task is crossed many times: sections, chunks, and growing tables."""
     monkeypatch.setattr(workspace, "FIRST_CAPACITY", 32)
     monkeypatch.setattr(workspace, "SECTION", 512)
     monkeypatch.setattr(workspace, "CHUNK", 2048)
     monkeypatch.setattr(workspace, "_workspaces", {})
     case = (SMALL, False, {"depth": 20}, False)
-    assert distributed(Here(), tmp_path, case, parts=2, wide=wide) == local(*case)
+    assert distributed(Here(), tmp_path, case, parts=2, wide=True) == local(*case)
 
 
 @pytest.mark.slow(seconds=2)
@@ -367,31 +346,25 @@ def to_depth(folder: Path, depth: int, parts: int = 4) -> SparkExplorer:
     return explorer
 
 
-@pytest.mark.slow(seconds=2)
-def test_what_was_left_over_is_removed_and_what_is_needed_is_kept(tmp_path: Path) -> None:
-    to_depth(tmp_path, 12)
-    _, level = Checkpoint(Storage(str(tmp_path))).last()
-    there = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
-    states = {name for name in there if name.endswith(".states")}
-    assert states == {part.states.name for part in level.parts if part.count}
-    runs = {name for name in there if name.endswith(".run")}
-    assert runs == {run.name for part in level.parts for run in part.runs}
-    assert sum(run.count for part in level.parts for run in part.runs) == sum(level.levels)
-
-
 @pytest.mark.slow(seconds=1)
-def test_an_attempt_that_did_not_count_changes_nothing(tmp_path: Path) -> None:
-    """A level made twice, as by a driver that died before its commit: the first attempt's files do not count."""
+def test_what_did_not_count_changes_nothing(tmp_path: Path) -> None:
+    """What was left over is removed and what is needed is kept; then a level made twice, as by a driver that died
+    before its commit, and a manifest half written."""
     explorer = to_depth(tmp_path, 12)
-    assert explorer.level is not None
+    level, saved = explorer.level, {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()}
+    assert level is not None
+    assert {name for name in saved if name.endswith(".states")} == {p.states.name for p in level.parts if p.count}
+    runs = [run for part in level.parts for run in part.runs]
+    assert {name for name in saved if name.endswith(".run")} == {run.name for run in runs}
+    assert sum(run.count for run in runs) == sum(level.levels)
     Storage(str(tmp_path)).create(checkpoints.folder_of(13))
-    Here().level(explorer.question, explorer.storage, explorer.level, lambda part: True)
+    Here().level(explorer.question, explorer.storage, level, lambda part: True)
     left = {path.name for path in (tmp_path / "00013").iterdir()}
+    (tmp_path / ".level-00013.json.new").write_text('{"format": 1, "sha')
     again = SparkExplorer(explorer.question, explorer.checkpoint, explorer.checkpoint.last()[1])
-    found = answer(again.run(Here(), Limits()))
+    assert answer(again.run(Here(), Limits())) == local(SMALL, True, {}, False)
     assert left
     assert not left & {path.name for path in (tmp_path / "00013").iterdir()}
-    assert found == local(SMALL, True, {}, False)
 
 
 @pytest.mark.slow(seconds=1)
@@ -454,16 +427,6 @@ def test_a_checkpoint_may_lie_at_an_address(tmp_path: Path) -> None:
     assert found == local(SMALL, True, {"depth": 12}, False)
 
 
-@pytest.mark.slow(seconds=1)
-def test_a_manifest_half_written_does_not_count(tmp_path: Path) -> None:
-    explorer = to_depth(tmp_path, 9)
-    (tmp_path / ".level-00010.json.new").write_text('{"format": 1, "sha')
-    _, level = Checkpoint(Storage(str(tmp_path))).last()
-    assert level.depth == 9
-    again = SparkExplorer(explorer.question, explorer.checkpoint, level)
-    assert answer(again.run(Here(), Limits())) == local(SMALL, True, {}, False)
-
-
 def flip(path: Path, at: int) -> None:
     data = bytearray(path.read_bytes())
     data[at] ^= 1
@@ -514,24 +477,24 @@ def test_a_checkpoint_is_one_run_s_at_a_time(tmp_path: Path) -> None:
     other.unlock()
 
 
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize(
-    ("asked", "said"),
-    [
-        ({"configuration": CRASHES}, "nodes 3, not 2"),
-        ({"symmetry": False}, "symmetry is on"),
-        ({"properties": judged("zab")[:3]}, "other properties"),
-        ({"request": {"wide": True}}, "fingerprints of 64 bits"),
-        ({"limits": Limits(depth=4)}, "is already at depth 6"),
-        ({"request": {"resume": False}}, "--resume continues from it"),
-    ],
+OF_ANOTHER: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"configuration": CRASHES}, "nodes 3, not 2"),
+    ({"symmetry": False}, "symmetry is on"),
+    ({"properties": judged("zab")[:3]}, "other properties"),
+    ({"request": {"wide": True}}, "fingerprints of 64 bits"),
+    ({"limits": Limits(depth=4)}, "is already at depth 6"),
+    ({"request": {"resume": False}}, "--resume continues from it"),
 )
-def test_a_checkpoint_of_another_question_is_refused(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
+
+
+@pytest.mark.slow(seconds=4)
+def test_a_checkpoint_of_another_question_is_refused(tmp_path: Path) -> None:
     to_depth(tmp_path, 6)
     usual: dict[str, Any] = {"configuration": SMALL, "properties": judged("zab"), "symmetry": True, "limits": Limits()}
-    request = Request("local[2]", str(tmp_path), **{"resume": True, **asked.pop("request", {})})
-    with pytest.raises(Refused, match=re.escape(said)):
-        explore_on_spark(**{**usual, **asked}, keep_going=False, request=request)
+    for asked, said in OF_ANOTHER:
+        request = Request("local[2]", str(tmp_path), **{"resume": True, **asked.get("request", {})})
+        with pytest.raises(Refused, match=re.escape(said)):
+            explore_on_spark(**{**usual, **asked, "request": request}, keep_going=False)
 
 
 # --- on Spark ------------------------------------------------------------------------------------
@@ -606,29 +569,19 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CASES)
-def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Path, tmp_path: Path, name: str) -> None:
-    wanted = local(*CASES[name])
+@pytest.mark.parametrize("case", [ALL_BROKEN, (DISKS, False, {}, True)], ids=["broken", "disks"])
+def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Path, tmp_path: Path, case: Case) -> None:
+    wanted = local(*case)
     few = sorted(wanted["levels"])[-3]  # two levels are jobs
-    question(*CASES[name][:2])
+    question(*case[:2])
     known = take_along(kept_there)
-    assert distributed(cluster, tmp_path, CASES[name], few) == wanted
-    if CASES[name][0] is not DISKS:  # a text of one's own has another key there
+    assert distributed(cluster, tmp_path, case, few) == wanted
+    if case[0] is not DISKS:  # a text of one's own has another key there
         assert set(os.listdir(kept_there)) == known, "the tasks found the code that there was"
 
 
 @pytest.mark.slow
-def test_every_level_as_a_job_with_128_bits(cluster: Cluster, tmp_path: Path) -> None:
-    explorer = SparkExplorer(question(SMALL, True, wide=True), Checkpoint(Storage(str(tmp_path))))
-    explorer.here = 0
-    r = explorer.run(cluster, Limits(depth=8))
-    assert answer(r) == local(SMALL, True, {"depth": 8}, False)
-    assert r.jobs == 8
-    assert cluster.cores() == 2
-
-
-@pytest.mark.slow
-def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None:
+def test_every_level_as_a_job_of_tasks_of_several_parts(cluster: Cluster, tmp_path: Path) -> None:
     taken: dict[int, int] = {}
 
     class Counting(Cluster):
@@ -636,9 +589,13 @@ def test_a_task_may_take_several_parts(cluster: Cluster, tmp_path: Path) -> None
             taken[tasks] = parts
             return super().sources(parts, tasks)
 
-    case = (SMALL, True, {"depth": 14}, False)
-    assert distributed(Counting(cluster.spark, worth=100), tmp_path, case, few=50, parts=8) == local(*case)
+    explorer = SparkExplorer(question(SMALL, True, 8, wide=True), Checkpoint(Storage(str(tmp_path))))
+    explorer.here = 0
+    r = explorer.run(Counting(cluster.spark, worth=40), Limits(depth=9))
+    assert answer(r) == local(SMALL, True, {"depth": 9}, False)
+    assert r.jobs == 9
     assert taken == dict.fromkeys((1, 2, 3), 8)
+    assert cluster.cores() == 2
 
 
 class Sabotaged(Cluster):
@@ -698,43 +655,35 @@ def by_value() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
-def test_tasks_that_die_are_run_again(cluster: Cluster, tmp_path: Path) -> None:
-    struck = tmp_path / "struck"
-    struck.mkdir()
-    blow = once_in(struck, die, 1, 2)
-    case = (SMALL, True, {"depth": 13}, False)
-    found = distributed(Sabotaged(cluster, blow, blow, blow), tmp_path / "levels", case, few=240)
-    assert found == local(*case)
-    # two parts of each; on a busy machine Spark may have lost a first attempt by itself
-    stages = {path.name.split("-")[0] for path in struck.iterdir()}
-    assert len(stages) == 6, "three stages of two levels"
+def test_tasks_that_die_are_run_again_and_those_that_run_twice_count_once(cluster: Cluster, tmp_path: Path) -> None:
+    """In each of the three stages of a level one of either kind; on a busy machine Spark may lose another by itself."""
+    died, ran = tmp_path / "died", tmp_path / "ran"
+    died.mkdir()
+    ran.mkdir()
+    blow, slow = once_in(died, die, 1), (once_in(ran, dawdle, part) for part in (2, 3, 0))
 
+    def both(dawdles: Callable[[], None]) -> Callable[[], None]:
+        return lambda: (blow(), dawdles(), None)[-1]
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("by_value")
-def test_tasks_that_run_twice_count_once(cluster: Cluster, tmp_path: Path) -> None:
-    struck = tmp_path / "struck"
-    struck.mkdir()
     case = (SMALL, True, {"depth": 13}, False)
-    slow = Sabotaged(cluster, once_in(struck, dawdle, 1), once_in(struck, dawdle, 2), once_in(struck, dawdle, 3))
-    found = distributed(slow, tmp_path / "levels", case, few=260)
+    found = distributed(Sabotaged(cluster, *map(both, slow)), tmp_path / "levels", case, few=260)
     assert found == local(*case)
-    assert len(list(struck.iterdir())) == 3
+    for struck in (died, ran):
+        assert len({path.name.split("-")[0] for path in struck.iterdir()}) == 3, "three stages"
 
 
 # --- on Spark, from outside ----------------------------------------------------------------------
 
-COMMAND = [sys.executable, "-c", "from checker.cli import main; main()", "--engine", "spark", "--json", "--no-trace"]
-QUESTION = ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
-# what is to be ended half-way takes seconds for the other half, on any machine
-MEDIUM = dataclasses.replace(SMALL, txns=2)
-FAR = 42  # of its 56 levels: beyond the largest
-LONGER = [*(word if k != 3 else "2" for k, word in enumerate(QUESTION)), "--depth", str(FAR)]
+# levels of more than a thousand states, twenty of them here, are jobs: they take seconds, on any machine
+JOBS = "from checker.tables.distributed import explore; explore.HERE = 1000; from checker.cli import main; main()"
+FAR = 38
+COMMAND = [sys.executable, "-c", JOBS, "--engine", "spark", "--json", "--no-trace", "--depth", str(FAR)]
+COMMAND += ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
 
 
-def command(*options: str, question_words: Sequence[str] = QUESTION) -> subprocess.Popen[str]:
+def command(*options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *question_words, *options],
+        [*COMMAND, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -748,36 +697,28 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-def same_as_local(output: str, symmetry: bool, configuration: Configuration, depth: int) -> None:
-    said = json.loads(output)
-    wanted = local(configuration, symmetry, {"depth": depth}, False)
-    assert said["states"]["levels"] == wanted["levels"]
-    assert said["states"]["generated"] == wanted["generated"]
-    assert said["steps"] == wanted["step_counts"]
-    met = {p["name"]: p["witnessed_at"] for p in said["properties"] if p["witnessed_at"] is not None}
-    assert met == wanted["witnessed"]
-    assert said["exit_code"] == 0
-
-
 @pytest.mark.slow
 def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
-    """Ended by SIGTERM, as by Ctrl-C, and resumed: its answer is that of
-    a run that nobody disturbed. The levels in which that happens are as large as levels of this question get: they are
-    jobs. What a kill may leave half written is put there by other tests."""
+    """Ended by SIGTERM, as by Ctrl-C, in a job, and resumed: its answer is that of a run that nobody disturbed. What a
+    kill may leave half written is put there by other tests."""
     options = ("--master", "local[2]", "--checkpoint", str(tmp_path / "levels"))
-    checkpoint = Checkpoint(Storage(str(tmp_path / "levels")))
-    process = command(*options, question_words=LONGER)
-    wait_for(tmp_path / "levels" / "level-00031.json", process)
+    process = command(*options)
+    wait_for(tmp_path / "levels" / "level-00021.json", process)
     os.killpg(process.pid, signal.SIGTERM)  # as a terminal does it with SIGINT: all the processes get it
     _, trouble = process.communicate(timeout=HANG)
     assert process.returncode == 3
     assert "--resume continues from it" in trouble
-    interrupted = checkpoint.depths()[-1]
-    assert 31 <= interrupted < FAR - 4, "it was to be ended half-way"
+    interrupted = Checkpoint(Storage(str(tmp_path / "levels"))).depths()[-1]
+    assert 21 <= interrupted < FAR - 4, "it was to be ended half-way"
 
-    output, trouble = command(*options, "--resume", question_words=LONGER).communicate(timeout=HANG)
+    output, trouble = command(*options, "--resume").communicate(timeout=HANG)
     assert not [line for line in trouble.splitlines() if not line.startswith("zabcheck: level ")]  # progress, if slow
-    same_as_local(output, True, MEDIUM, FAR)
+    said, wanted = json.loads(output), local(SMALL, True, {"depth": FAR}, False)
+    assert (said["states"]["levels"], said["states"]["generated"]) == (wanted["levels"], wanted["generated"])
+    assert said["steps"] == wanted["step_counts"]
+    met = {p["name"]: p["witnessed_at"] for p in said["properties"] if p["witnessed_at"] is not None}
+    assert met == wanted["witnessed"]
+    assert said["exit_code"] == 0
 
 
 # --- the command's questions ---------------------------------------------------------------------

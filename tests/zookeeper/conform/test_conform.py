@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from checker.errors import RequestError
 from checker.zookeeper.requests.conform import Conform
-from tests.zookeeper.conform.tampering import COMES_BACK, SYNCS, TAMPERED, TRUNC, Line, put, sample, where
+from tests.transcript import compare_cases
+from tests.zookeeper.conform.tampering import COMES_BACK, TRUNC, Line, put, sample, where
 from traces.record.runner import Runner
 from traces.zookeeper.conform.explained import (
     EXPLAINED,
@@ -46,34 +48,36 @@ def test_a_record_of_real_servers_is_explained(tmp_path: Path) -> None:
     assert (done.unjudged, done.broken, done.lost) == (0, {}, [])
 
 
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("how", TAMPERED)
-def test_a_tampered_record_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
-    lines = sample()
-    place = TAMPERED[how](lines)
-    done = asked(tmp_path, lines)
-    assert done.verdict == NOT_EXPLAINED
-    assert done.at is not None
-    assert done.at.number == place + 1
-    assert done.reasons
+def tampered(lines: list[Line], changes: list[str]) -> list[Line]:
+    """Return a record after the changes of a case of `tampered-records.txt`."""
+    for change in changes:
+        how, *words = change.partition(" # ")[0].split()
+        places = [int(word) for word in words if "=" not in word]
+        fields = {name: json.loads(value) for name, _, value in (word.partition("=") for word in words if "=" in word)}
+        line = lines[places[0]] if how in ("set", "twice") else lines.pop(places[0])
+        if how == "set":
+            line |= fields
+        elif how != "drop":
+            lines.insert(places[1], line | fields)
+    return lines
+
+
+@pytest.mark.slow(seconds=5)
+def test_a_tampered_record_is_refuted_where_it_is_wrong(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    def said(title: str, lines: list[str]) -> Iterator[str]:
+        done = asked(tmp_path, tampered(sample(f"{lines[0]}.jsonl.xz"), lines[1:]))
+        assert done.verdict == NOT_EXPLAINED, title
+        assert done.at is not None
+        assert done.reasons, title
+        yield f"line {done.at.number - 1}: {done.at.told()}"
+
+    compare_cases(Path(__file__).with_name("tampered-records.txt"), said, request)
 
 
 def test_a_trunc_is_explained(tmp_path: Path) -> None:
     """A leader that was not heard by its followers, was killed, and returns with three proposals of its own."""
     done = asked(tmp_path, sample(TRUNC))
     assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
-
-
-@pytest.mark.slow(seconds=1)
-@pytest.mark.parametrize("how", SYNCS)
-def test_a_tampered_transfer_is_refuted_where_it_is_wrong(how: str, tmp_path: Path) -> None:
-    name, change = SYNCS[how]
-    lines = sample(name)
-    place = change(lines)
-    done = asked(tmp_path, lines)
-    assert done.verdict == NOT_EXPLAINED
-    assert done.at is not None
-    assert done.at.number == place + 1
 
 
 # Said beforehand, of a record without TRUNC and SNAP in which nobody reads a tree: what sends or logs otherwise.
