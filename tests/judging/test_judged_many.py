@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner
 
-from checker.cli import main
 from checker.report.simulated import verdict_word
 from invariants.registry import HISTORY
 from traces.events.recorded import observes, rows_of_run
@@ -60,9 +58,3 @@ def test_both_ways_of_judging_a_run_agree_on_verdicts_and_ticks() -> None:
     assert [by_rows(run) for run in RUNS] == wanted
     broken = {name for verdicts in wanted for name, (word, _) in verdicts.items() if word == "violated"}
     assert len(broken) > 8, broken
-
-
-def test_a_longer_run_is_refused_with_the_way_to_check_it() -> None:
-    result = CliRunner().invoke(main, ["simulate", "--proposals", "64", "--check"])
-    assert result.exit_code == 2
-    assert "--table writes a longer run, and `zabcheck judge` checks it" in result.stderr

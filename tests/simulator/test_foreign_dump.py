@@ -8,11 +8,9 @@ import struct
 import subprocess
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from tests.commands.running import assert_refused
 from zabspec.simulator.dump import difference
 
 RUN = ("--seed", "7", "--nodes", "3", "--rounds", "1000", "--proposals", "3")
@@ -75,14 +73,3 @@ def test_the_dump_of_a_run_is_compared_and_the_byte_is_cmps(tmp_path: Path) -> N
     if shutil.which("cmp"):
         named = subprocess.run(["cmp", "-l", mine, other], capture_output=True, text=True, check=False).stdout.split()
         assert int(named[0]) == found["byte"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--compare", "none.bin"), "No such file"),
-        (("--protocol", "example:raft", "--compare", "none.bin"), "other fields"),
-    ],
-)
-def test_what_is_no_dump_of_the_lab_is_refused(words: tuple[str, ...], said: str) -> None:
-    assert_refused(simulated(*words), said)

@@ -46,7 +46,6 @@ from traces.tables.sweep.summary import (
     alike_in_table,
     summary_of,
 )
-from zabspec.model import ConfigError
 from zabspec.simulator.dump import Dump, digest
 from zabspec.simulator.run import Run, play
 
@@ -104,44 +103,6 @@ def test_programs_that_go_together() -> None:
     assert {(r.protocol, r.variant, r.network) for r in runs} == {
         tuple("" if w == "none" else w for w in program[:3]) for program in question.programs
     }
-
-
-@pytest.mark.parametrize(
-    ("changed", "sentence"),
-    [
-        ({"seeds": ("5:5",)}, "START < STOP"),
-        ({"seeds": ("1:9", "4")}, "--seeds has 4 twice"),
-        ({"seeds": (f"{2**63}",)}, "below 2\\*\\*63"),
-        ({"seeds": (f"1:{2**62}",)}, "at most 10,000,000,000 configurations, not 4,611,686,018,427,387,903"),
-        ({"nodes": (3, 3)}, "--nodes has 3 twice"),
-        ({"nodes": (3, 21)}, "--nodes must be 1 to 20, not 21"),
-        ({"proposals": (64,)}, "at most 63 proposals, not 64"),
-        ({"delay": ("3",)}, "--delay must be LEAST:MOST"),
-        ({"delay": ("3:2",)}, "--delay must be LEAST:MOST"),
-        ({"variant": ("no-such",)}, "there is no variant 'no-such' of db19"),
-        (
-            {"variant": ("no-promise",), "protocol": ("zab", "db19")},
-            "--protocol db19 is compatible with none of the other values",
-        ),
-        ({"network": ("lossy",)}, "there is no network 'lossy' for db19"),
-        ({"protocol": ("paxos",)}, "there is no protocol 'paxos'"),
-        ({"partition": ("0,1,2",)}, "--partition must be pairs"),
-        ({"schedule": ("crash 1",)}, "--schedule must be as"),
-        ({"schedule": ("crash 4@5",), "nodes": (5, 3)}, "there is no process 4; they are 0 to 2"),
-        ({"schedule": ("crash 1@700",), "rounds": (1000, 600)}, "ticks 0 to 599"),
-        ({"schedule": ("lose 1:0@7",)}, "--lose is not for db19"),
-        ({"faults": (17,)}, "--faults must be 0 to 16"),
-        ({"fault_kinds": ("flood",)}, "there is no kind 'flood'"),
-        ({"faults": (1,), "fault_kinds": ("lose",)}, "none of these kinds is possible for db19"),
-        (
-            {"faults": (1,), "fault_kinds": ("cut",), "nodes": (3, 1)},
-            "none of these kinds is possible for db19 with --nodes 1",
-        ),
-    ],
-)
-def test_questions_that_are_wrong(changed: dict[str, Any], sentence: str) -> None:
-    with pytest.raises(ConfigError, match=sentence):
-        Grid(**changed).check()
 
 
 @given(st.integers(1, 5000), st.integers(0, 9))

@@ -293,11 +293,6 @@ def test_a_folder_that_is_no_tree_is_refused(tmp_path: Path) -> None:
     assert_refused(run("zookeeper", "--drift", str(tmp_path)), "has no version: --against takes one of")
 
 
-@pytest.mark.parametrize("words", ["--drift x --release 3.9.1", "--drift x ZK-4643", "--against 3.9.5", "--since HEAD"])
-def test_drift_is_asked_alone(words: str) -> None:
-    assert_refused(run("zookeeper", *words.split()), "--drift")
-
-
 def test_a_missing_parser_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from checker.zookeeper import java_syntax
 

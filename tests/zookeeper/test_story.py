@@ -102,12 +102,6 @@ def test_a_mask_is_read_as_a_set() -> None:
     assert value_text(kind, 16) == "16"  # no member has that bit: the number is all that is known
 
 
-def test_a_story_is_of_one_row(folder: Path) -> None:
-    for words in ((), (ROW, "ZK-4643")):
-        assert_refused(run("zookeeper", *words, "--html", "run.html"), "--trace and --html are for one row")
-    assert_refused(run("zookeeper", ROW, "--html", "none/run.html"), "none/run.html")
-
-
 def test_a_row_is_asked_of_another_release(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is on record of it, so nothing has changed, whatever is found."""
     asked: list[str] = []

@@ -8,9 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
-from checker.cli import main
 from checker.errors import NoVerdict, RequestError
 from checker.zookeeper.requests.conformance import ConformanceRequest
 from checker.zookeeper.requests.reenact import PlayRequest
@@ -289,24 +287,6 @@ def test_where_random_runs_begin_is_asked_by_name(tmp_path: Path, monkeypatch: p
         ConformanceRequest("3.9.5", runs=1, start="after-snap")
     with pytest.raises(NoVerdict, match="sessions that are no transactions"):
         ConformanceRequest("3.4.10", runs=1, start="new", output=str(tmp_path / "old")).answer()
-    done = CliRunner().invoke(main, ["reenact", "ZK-trunc-snap", "--start", "new"])
-    assert (done.exit_code, "--start is for --random" in done.output) == (2, True)
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["ZK-trunc-snap", "--start", "established"], "--start is for --random"),
-        (["ZK-4394", "--seed", "1"], "--seed is for --random"),
-        (["--random", "1", "--control"], "--control does not go with --random"),
-        (["--random", "1", "--times", "1"], "--times does not go with --random"),
-        (["--random", "1", "--without", "3"], "--without does not go with --random"),
-    ],
-)
-def test_what_would_be_passed_over_is_refused(given: list[str], said: str) -> None:
-    """Also where it says what is so without it: the run of a row may begin elsewhere."""
-    done = CliRunner().invoke(main, ["reenact", *given])
-    assert (done.exit_code, said in done.output) == (2, True)
 
 
 # --- a server that exits --------------------------------------------------------------------------

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from checker.cli import main
-from tests.commands.running import assert_refused
 from zabspec.zookeeper.timed.planned import bounds, recovery
 from zabspec.zookeeper.timed.run import measure
 from zabspec.zookeeper.timed.setting import Disk, Setting
@@ -233,18 +232,3 @@ def test_a_plan_says_what_it_costs_to_send_a_history_and_what_is_missing() -> No
     assert "clients next to a follower, which forwards their writes" in text
     assert "2 reads a write" in text
     assert json.loads(planned("--json").stdout)["recovery"] == {}
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--reads 2", "--reads must be like 2:1, at most 1000:1, not '2'"),
-        ("--reads 2:0", "--reads must be like 2:1"),
-        ("--reads 1001:1", "--reads must be like 2:1, at most 1000:1"),
-        ("--missing 1", "--missing must be at most --history"),
-        ("--history 5 --missing 6", "--missing must be at most --history"),
-        ("--history 1000001", "--history must be 0 to 1000000, not 1000001"),
-    ],
-)
-def test_what_the_model_does_not_answer_is_refused(words: str, said: str) -> None:
-    assert_refused(planned(*words.split()), said)
