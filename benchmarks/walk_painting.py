@@ -1,6 +1,6 @@
 """What a click costs in all: the server's answer and what the browser does until it is painted, in CPU time.
 
-python -m tests.walk.painting --clicks 40
+python -m benchmarks.walk_painting --clicks 40
 """
 
 from __future__ import annotations

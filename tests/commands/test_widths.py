@@ -72,7 +72,6 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "minimise": ("minimise", "run.trace.json", "--search", "0.1"),
     "audit": ("audit", "--logs", "zk1.log"),
     "check": ("check",),
-    "refine": ("refine", "--nodes", "2", "--txns", "1", "--timeouts", "0"),
     "zookeeper": ("zookeeper", "ZK-4643"),
     "lint": ("lint", "mine.py"),
     "docs": ("docs",),
@@ -90,6 +89,7 @@ ELSEWHERE = {
     "reenact",
     "realise",
     "bmc",
+    "refine",
     "chaos",
     "conform",
 }

@@ -49,13 +49,17 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "README").write_text("x")
     (tmp_path / "sub/requirements-dev.txt").write_text("zabcheck==0.1\n")
     git("init", "-q", "-b", "main")
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "first")
+    committed("first")
     return tmp_path
 
 
 def git(*words: str) -> None:
     subprocess.run(["git", *words], check=True, capture_output=True)
+
+
+def committed(words: str) -> None:
+    git("add", "-A")
+    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", words)
 
 
 def names(revision: str = "HEAD") -> list[str]:
@@ -104,8 +108,7 @@ def test_a_file_that_a_check_names_is_one_that_it_rests_on(servers: str) -> None
     Path("zoo.cfg").write_text(DYNAMIC)
     Path(servers).write_text(CFG)
     Path("zabcheck.toml").write_text(MATRIX.replace('"zab"', '"zab"\nquorums = "zoo.cfg"'))
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "quorums")
+    committed("quorums")
     assert names() == []
     Path(servers).write_text(CFG.replace("weight.2=1", "weight.2=3"))
     assert names() == ["zab"]
@@ -125,12 +128,10 @@ def test_what_git_does_not_follow_is_run(repository: Path) -> None:
     (repository / "zabcheck.toml").write_text(
         MATRIX.replace("tpc.py", "ignored/tpc.py").replace("sub/other.py", "inner/tpc.py")
     )
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    committed("second")
     assert names() == ["mine", "other"]
     (repository / "zabcheck.toml").write_text(MATRIX)
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "third")
+    committed("third")
     assert names() == []
     git("update-index", "--assume-unchanged", "tpc.py")
     assert names() == ["mine"]
@@ -146,8 +147,7 @@ def test_what_a_name_leads_to_now_is_run(repository: Path) -> None:
     (repository / "sub/beside").mkdir()
     (repository / "sub/beside/__init__.py").write_text("MANY = 2\n")
     (repository / "zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"link/tpc.py"'))
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    committed("second")
     assert names() == []
     (repository / "link").unlink()
     (repository / "link").symlink_to("two")
@@ -159,8 +159,7 @@ def test_what_a_name_leads_to_now_is_run(repository: Path) -> None:
 
 def test_an_example_is_a_file(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (repository / "zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"example:tpc"'))
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "second")
+    committed("second")
     monkeypatch.setattr(sources, "examples", lambda: {"tpc": repository / "tpc.py"})
     assert names() == []
     with (repository / "tpc.py").open("a") as out:
@@ -181,8 +180,7 @@ def test_an_example_is_a_file(repository: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_protocol_that_may_read_data_is_run(line: str) -> None:
     with Path("tpc.py").open("a") as out:
         out.write(f"\n{line}\n")
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "reads")
+    committed("reads")
     assert names() == ["mine"]
 
 
@@ -191,8 +189,7 @@ def test_a_field_with_the_name_of_a_module_is_none() -> None:
     """Nor is the function `types`."""
     with Path("tpc.py").open("a") as out:
         out.write("\n\ndef may(s: State, p: Node, m: Yes) -> bool:\n    return s.queue[p] == m.token == types(s)\n")
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "fields")
+    committed("fields")
     assert names() == []
 
 
@@ -201,8 +198,7 @@ def test_a_protocol_in_a_folder_called_os_may_import_the_other() -> None:
     Path("os").mkdir()
     Path("os/tpc.py").write_text(Path("tpc.py").read_text() + "\nimport os\n")
     Path("zabcheck.toml").write_text(MATRIX.replace("tpc.py", "os/tpc.py"))
-    git("add", "-A")
-    git("-c", "user.name=n", "-c", "user.email=e@x", "commit", "-q", "-m", "reads")
+    committed("reads")
     assert names() == ["mine"]
 
 

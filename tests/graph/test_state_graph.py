@@ -127,18 +127,6 @@ def test_with_one_less_of_the_least_budgets_there_is_no_violation() -> None:
         assert (found["dsn-causal-order"].verdict == "violated") == bool(budgets)
 
 
-@pytest.mark.slow(seconds=2)
-def test_a_step_on_every_violating_run_is_a_crash_inside_a_step() -> None:
-    """Where the history is written after the acknowledgement, and not the moment after it, nothing else violates."""
-    faults = NO_FAULTS | {"crashes": 1}
-    graph = zabcheck.graph(
-        variant="ack-then-history", nodes=3, txns=1, **faults, depth=23, properties=["durability"]
-    ).graph
-    assert {"crash inside a step", "l.3.3", "l.3.4"} <= set(steps_of_all(graph, "durability"))
-    assert "crash" not in steps_of_all(graph, "durability")
-    assert least_budgets(graph, "durability") == ({"crashes": 1},)
-
-
 def test_a_graph_that_is_cut_says_so_in_every_answer() -> None:
     request = ModelRequest(variant="small-quorum", nodes=2, txns=1, budgets=NO_FAULTS)
     whole = GraphRequest(**vars(request), properties=("durability",)).answer()
@@ -210,27 +198,6 @@ def test_properties_of_terminal_states_are_not_judged_and_named() -> None:
         RequestError, match="not checked against reliable-delivery: it is a property of terminal states"
     ):
         zabcheck.graph("ladis", **sizes, properties=["reliable-delivery"])
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (("--max-states", "100"), 2, "more than 100 states (--max-states): --depth limits it; --max-states takes up "
-        "to"),
-        (("--max-states", "200001"), 2, "a graph has at most 200,000 states"),
-        (("--max-states", "9" * 30), 2, "a graph has at most 200,000 states"),
-        (("--depth", "-1"), 2, ""),
-        (("--property", "durabilty"), 2, "did you mean durability"),
-        (("--repair", "nope"), 2, "nope"),
-        (("--output", "no/such/folder/x.graphml"), 2, "no/such/folder"),
-        (("--protocol", "missing.py"), 2, "missing.py"),
-        (("--network", "nope"), 2, "nope"),
-    ],
-)  # fmt: skip
-def test_what_makes_no_graph_is_refused_in_a_sentence(words: tuple[str, ...], code: int, said: str) -> None:
-    done = run("graph", *FLAGS, *words)
-    assert (done.exit_code, done.stdout) == (code, "")
-    assert said in re.sub(r"\s+", " ", done.stderr)
 
 
 def test_the_limit_is_how_many_states_a_graph_may_have() -> None:

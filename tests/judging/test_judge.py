@@ -10,8 +10,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from tests.broken_histories import BREAKS
 from tests.histories import (
@@ -37,16 +35,13 @@ from tests.judge_tables import (
     verdicts_of,
     written,
 )
-from traces.events.recorded import rows_of_run
-from traces.events.table import OBSERVED, TableError, parts_of
+from traces.events.table import OBSERVED, parts_of
 from traces.judging import numbers
 from traces.judging.judge import judge_plainly, read_units
 from traces.judging.runs import BITS, BY_MOMENT, COLUMNS, JUDGED, KERNEL, Batch, judgeable, mask_of, needs
-from traces.judging.simulated import judge
 from traces.judging.single_run import judge_rows
 from traces.judging.totals import COUNTS, Unit, judge_unit
 from traces.judging.unknowns import BY_PRIMARY, BY_QUORUM
-from zabspec.simulator.run import Fault, Run
 
 NAMES = tuple(p.name for p in JUDGED)
 
@@ -76,15 +71,6 @@ def test_of_what_no_event_says_nothing_is_judged() -> None:
 def compare(table: Verdicts, memory: Verdicts, about: object) -> None:
     different = {n: (table[n], memory[n]) for n in memory if table[n] != memory[n]}
     assert not different, (different, about)
-
-
-@pytest.mark.slow(seconds=2)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.randoms(use_true_random=False), st.integers(1, 16))
-def test_any_history_is_judged_as_in_memory(tmp_path: Path, source: random.Random, length: int) -> None:
-    h = made_up(source, length)
-    moments = some_moments(source, h)
-    compare(judged_alone(tmp_path / "t.parquet", h, moments), in_memory(h, moments), (h.events, moments))
 
 
 @pytest.mark.slow
@@ -172,12 +158,20 @@ def test_two_chains_to_one_transaction_may_share_a_part() -> None:
 
 @pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)
 def test_a_history_breaks_exactly(tmp_path: Path, make: Callable[[Synthetic], None]) -> None:
+    """The events that a violation names are of the run, and few."""
     s = Synthetic.of()
     make(s)
     found = judged_alone(tmp_path / "t.parquet", s.history)
     # at every moment: what is broken for a while is broken
     moments = {n for n, v in in_memory(s.history).items() if v == "violated"}
     assert {n for n, v in found.items() if v == "violated"} == moments >= set(BREAKS[make].split())
+    rows = rows_of(s.history)
+    for v in judge_plainly(read_units(tmp_path / "t.parquet"), (), 1).violations:
+        assert 1 <= len(v.events) <= 4
+        assert v.why.endswith(".")
+        for e in v.events:
+            assert [rows.columns[c][e.row] for c in ("kind", "process", "position")] == [e.kind, e.process, e.position]
+            assert e.txn == "" or e.txn in v.why or e.kind in ("accept", "abcast", "abdeliver")
 
 
 @pytest.mark.parametrize("first", ["accept", "abcast"])
@@ -224,19 +218,6 @@ def test_a_history_replaced_in_a_new_pass_may_lack_deliveries(tmp_path: Path) ->
     assert judged_alone(tmp_path / "t.parquet", History(2, events))["delivered-stands"] == "premise not reached"
 
 
-def test_precedence_goes_through_what_was_not_delivered(tmp_path: Path) -> None:
-    """p1 had delivered a when it abcast b, and p2 b when it abcast c: so a PO-precedes c."""
-    s = Synthetic.of()
-    a = s.abcast(0, 1)
-    s.deliver(1, a)
-    b = s.abcast(1, 2)
-    s.deliver(2, b)
-    c = s.abcast(2, 3)
-    s.deliver(0, a, c)
-    assert judged_alone(tmp_path / "t.parquet", s.history)["strict-causality"] == "holds"
-    assert in_memory(s.history)["strict-causality"] == "holds"
-
-
 def test_what_is_abcast_later_precedes_nothing(tmp_path: Path) -> None:
     """p1 delivers a out of nowhere and then abcasts b; a is abcast after that."""
     a, b = Txn(2, 1, 2), Txn(1, 1, 1)
@@ -244,69 +225,6 @@ def test_what_is_abcast_later_precedes_nothing(tmp_path: Path) -> None:
     table = judged_alone(tmp_path / "t.parquet", History(3, events))
     assert table["po-causal-order"] == "premise not reached"
     compare(table, in_memory(History(3, events)), events)
-
-
-def test_redelivery_and_lag_break_nothing(tmp_path: Path) -> None:
-    """A pass may stop short, begin anew, and go further; a process may never catch up."""
-    s = Synthetic.of()
-    a, b, c = s.abcast(0, 1), s.abcast(0, 1), s.abcast(0, 1)
-    s.choose(1, a, b, c)
-    s.deliver(1, a)
-    for some in ((a, b), (a,), (), (a, b, c), (a, b)):
-        s.end_pass(2)
-        s.deliver(2, *some)
-    assert "violated" not in judged_alone(tmp_path / "t.parquet", s.history).values()
-
-
-# --- walks, counterexamples, simulated runs ------------------------------------------------------
-
-
-RUNS = (
-    Run(42, rounds=600),
-    Run(14, rounds=700),
-    Run(7, rounds=800, proposals=20, faults=(Fault(300, "crash", 1), Fault(450, "recover", 1))),
-    Run(3, nodes=5, rounds=500, proposals=10, faults=(Fault(200, "crash", 0), Fault(300, "recover", 0))),
-    Run(11, rounds=700, proposals=12, delays=40),
-    Run(2, rounds=700, proposals=8, protocol="zab", faults=(Fault(300, "crash", 1), Fault(450, "recover", 1))),
-)
-
-
-@pytest.mark.slow
-def test_simulated_runs_are_judged_as_by_check(tmp_path: Path) -> None:
-    path = written(tmp_path / "t.parquet", [rows_of_run(run, k) for k, run in enumerate(RUNS)])
-    tally = judge_plainly(read_units(path), (), 1)
-    found = {(v.run, v.property): v for v in tally.violations}
-    broken = 0
-    for number, run in enumerate(RUNS):
-        for v in judge(run)[1]:
-            if v.of.name == "durability":  # rows do not tell what is in stable histories
-                continue
-            assert v.held == ((number, v.of.name) not in found), (run, v)
-            if not v.held:
-                broken += 1
-                assert found[number, v.of.name].time == v.broken_at
-                assert f"--seed {run.seed} " in str(found[number, v.of.name].command)
-    assert broken == len(found) > 4
-
-
-# --- witnesses -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", BREAKS, ids=lambda f: f.__name__)
-def test_the_witness_alone_breaks_the_property(tmp_path: Path, make: Callable[[Synthetic], None]) -> None:
-    """The events that a violation names are of the run, and few."""
-    s = Synthetic.of()
-    make(s)
-    rows = rows_of(s.history)
-    path = written(tmp_path / "t.parquet", [rows])
-    for v in judge_plainly(read_units(path), (), 1).violations:
-        assert 1 <= len(v.events) <= 4
-        assert v.why.endswith(".")
-        for e in v.events:
-            assert rows.columns["kind"][e.row] == e.kind
-            assert rows.columns["process"][e.row] == e.process
-            assert rows.columns["position"][e.row] == e.position
-            assert e.txn == "" or e.txn in v.why or e.kind in ("accept", "abcast", "abdeliver")
 
 
 # --- what a table does not say -------------------------------------------------------------------
@@ -386,12 +304,3 @@ def test_a_run_with_more_transactions_than_there_is_room_for_gets_more(tmp_path:
     tally = judge_plainly(read_units(path), ("total-order",), 1)
     assert [v.run for v in tally.violations] == [0, 2]
     assert tally.count("total-order", "holds") == 1
-
-
-def test_a_run_whose_rows_lie_apart_in_one_row_group_is_refused(tmp_path: Path) -> None:
-    """Each part would be judged as a run of its own, and what breaks the whole might break neither."""
-    one = History(1, (Deliver(0, 0, Txn(1, 1, 1)),))
-    path = written(tmp_path / "t.parquet", [rows_of(one, run) for run in (1, 2, 1)])
-    (unit,) = read_units(path)
-    with pytest.raises(TableError, match="the rows of run 1 are not contiguous"):
-        judge_unit(unit, ALL)

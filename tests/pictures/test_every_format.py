@@ -1,10 +1,9 @@
-"""Counterexamples of the gallery in every format, each opened by a reader of its format."""
+"""Counterexamples of the gallery in every format, opened by readers of the format; of pages and Mermaid those are in
+`test_page.py`."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -13,8 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from tests.pictures.browser import CHROMIUM, browser
-from tests.pictures.test_page import NODE, PARSER
 
 SOME = ("small-quorum", "clear-then-history")
 TEXTS = {"text": "txt", "json": "json", "itf": "itf.json", "mermaid": "mmd", "html": "html", "svg": "svg"}
@@ -65,26 +62,3 @@ def test_svg_opens_in_an_xml_parser_and_a_rasterizer(exported: dict[str, list[Pa
     for path in exported["svg"]:
         assert ET.parse(path).getroot().tag.endswith("svg"), path.name
         assert bytes(resvg.svg_to_bytes(svg_string=path.read_text()))[1:4] == b"PNG", path.name
-
-
-@pytest.mark.slow(seconds=4)
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
-def test_pages_open_in_chromium(exported: dict[str, list[Path]]) -> None:
-    with browser() as page:
-        for path in exported["html"]:
-            page.open(path)
-            assert str(page.run("document.querySelector('.panel h4').textContent")).startswith("Step "), path.name
-            assert page.troubles() == [], path.name
-
-
-@pytest.mark.slow(seconds=4)
-@pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: ZABCHECK_NODE")
-def test_mermaid_opens_in_its_own_parser(exported: dict[str, list[Path]]) -> None:
-    script = Path(NODE) / "zabcheck-every.mjs"
-    script.write_text(PARSER)
-    try:
-        given = json.dumps([path.read_text() for path in exported["mermaid"]])
-        done = subprocess.run(["node", script.name], cwd=NODE, input=given, capture_output=True, text=True, check=False)
-    finally:
-        script.unlink()
-    assert done.stdout.split() == ["sequence"] * len(exported["mermaid"]), done.stderr

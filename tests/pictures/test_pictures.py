@@ -248,19 +248,6 @@ def test_without_a_rasterizer_there_is_one_sentence(tmp_path: Path) -> None:
     assert not (tmp_path / "x.png").exists()
 
 
-@pytest.mark.slow(seconds=2)
-def test_an_exploration_draws_nothing(tmp_path: Path) -> None:
-    """What draws is not imported by a question that asks for no picture."""
-    text = (
-        "import sys\nfrom checker.cli import main\n"
-        "try: main(['--nodes', '2', '--depth', '2'])\n"
-        "except SystemExit: pass\n"
-        "print([m for m in sys.modules if m.startswith(('jinja2', 'traces.pictures', 'resvg'))], file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
-    assert done.stderr.splitlines()[-1] == "[]", done.stderr
-
-
 @pytest.mark.slow(seconds=3)
 def test_what_finds_a_run_draws_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.commands.running import run

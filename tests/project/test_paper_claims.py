@@ -103,22 +103,6 @@ def test_a_quick_row_of_each_kind_shows_its_claim(claim: PaperClaim) -> None:
     assert ledger.trouble(claim) == ""
 
 
-# Entries of variants and networks, which `test_variants.py` explores.
-HELD = ("dsn11", "variants", "networks")
-
-
-@pytest.mark.slow(seconds=10)
-def test_a_quick_row_of_each_source_that_is_an_entry_shows_its_claim() -> None:
-    """In one command: entries share explorations."""
-    quick = {name: run_of(c)["cpu_seconds"] for c in CLAIMS if is_quick(c) and (name := entry_of(c))}
-    groups = [[name for name in quick if name in group] for of, group in gallery().groups.items() if of not in HELD]
-    names = [min(group, key=lambda name: str(quick[name])) for group in groups if group]
-    assert len(names) > 3
-    done = CliRunner().invoke(main, ["gallery", *names])
-    assert done.exit_code == 0, done.output
-    assert [name for name in names if f"{name}  as expected" not in done.stdout] == []
-
-
 @pytest.mark.parametrize(
     ("commands", "says", "problem"),
     [

@@ -314,11 +314,9 @@ from checker.requests.realise import *
 answer = Realise("run.trace.json", attempts=1, threads=1).answer()
 assert answer.trace.property_name and answer.attempts == 1
 """,
-    "confirm": """
-from checker.proofs.requests.confirm import *
-request = Confirm(nodes=2, txns=1, timeouts=0, crashes=0, losses=0, clauses=("integrity",), processes=1, depth=3)
-report = request.answer()
-assert report.exit_code == 0 and report.as_json()["request"]["kind"] == "confirm"
+    "explore": """
+from checker.requests.explore import *
+assert Explore(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0}).answer().exit_code == 0
 """,
     "audit-logs": """
 from checker.zookeeper.requests.audit_logs import *

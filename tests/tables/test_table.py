@@ -156,6 +156,7 @@ def test_simulate_and_export_write_tables(tmp_path: Path) -> None:
     report = json.loads(found.stdout)
     assert report["runs"] == 1
     assert {v["property"] for v in report["violations"]} >= {"total-order", "prefix"}
+    assert all("--seed 14 " in v["command"] for v in report["violations"])
     trace = tmp_path / "t.json"
     variant = "commit-named-only,acks-ignored"
     zabcheck("--variant", variant, "--timeouts", 1, "--crashes", 0, "--losses", 0, "--trace", trace)

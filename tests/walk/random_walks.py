@@ -1,24 +1,14 @@
-"""Random walks in a browser: what the page shows after each click, beside what the interpreter says by itself.
-
-python -m tests.walk.random_walks --walks 20 --steps 8
-"""
+"""Random walks in a browser: what the page shows after each click, beside what the interpreter says by itself."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
-from checker.requests.exploring.walked import WalkRequest, walker_of
-from checker.walk.continuing import Bounds
-from checker.walk.served import Serving, address_of
-from checker.walk.service import Service
-from checker.walk.serving import WalkServer
+from checker.requests.exploring.walked import WalkRequest
+from checker.walk.served import address_of
 from tests.models import python_successors
-from tests.pictures.browser import Browser, browser
-from tests.walk.asking import OWN, SIX
+from tests.pictures.browser import Browser
 from traces.walk.view import shown
 from traces.walk.walker import Walker, WalkPlace
 
@@ -67,33 +57,3 @@ def walk_alike(
         page.until(f"document.title.includes('step {number} ')")
         same_as_shown(page, place)
     return steps
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--walks", type=int, default=20)
-    parser.add_argument("--steps", type=int, default=8)
-    given = parser.parse_args()
-    server = WalkServer(Service(Serving((OWN,)), "", (), Bounds(threads=1)))
-    server.start()
-    taken: Mapping[str, Any] = {}
-    try:
-        with browser() as page:
-
-            def visit(address: str) -> None:
-                page.visit(f"{server.url}&{address}", (1280, 800))
-                page.until("document.querySelector('#steps .inside')?.childElementCount")
-
-            begun = time.process_time()
-            for name, request in SIX.items():
-                walker = walker_of(request)
-                count = sum(walk_alike(visit, page, request, walker, seed, given.steps) for seed in range(given.walks))
-                taken = {**taken, name: count}
-                print(f"{name}: {given.walks} walks, {count} steps, the page as the interpreter", flush=True)
-        print(f"{sum(taken.values())} steps, {time.process_time() - begun:.0f} s of CPU beside the browser's")
-    finally:
-        server.stop()
-
-
-if __name__ == "__main__":
-    main()

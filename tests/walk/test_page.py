@@ -92,8 +92,7 @@ def walked() -> Iterator[Walked]:
 
 
 def test_the_page_shows_the_interpreters_states(walked: Walked) -> None:
-    """Clicked at random: the fields, budgets and steps that the page shows are those of the interpreter. Six protocols,
-    and 20 walks of each: python -m tests.walk.random_walks."""
+    """Clicked at random: the fields, budgets and steps that the page shows are those of the interpreter."""
     assert walk_alike(walked.visit, walked.page, SIX["zab"], walker_of(SIX["zab"]), 1, 3) == 3
     one_is_followed(walked)
 

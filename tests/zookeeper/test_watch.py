@@ -117,8 +117,8 @@ STEPS: tuple[Callable[[Growing, random.Random], None], ...] = (
 )  # fmt: skip
 
 
-@pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("seed", range(2))
 def test_looking_again_comes_to_what_a_fresh_audit_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:

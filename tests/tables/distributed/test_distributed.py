@@ -31,11 +31,9 @@ if importlib.util.find_spec("pyspark") is None:  # imported by what needs it: ha
 pytest.importorskip("pyarrow")
 
 import numpy as np
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.breadth_first import Explorer
 from checker.explore.checkpoints import checkpoint as checkpoints
@@ -719,32 +717,6 @@ def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
     met = {p["name"]: p["witnessed_at"] for p in said["properties"] if p["witnessed_at"] is not None}
     assert met == wanted["witnessed"]
     assert said["exit_code"] == 0
-
-
-# --- the command's questions ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--engine", "spark", "--threads", "2"], "--threads does not go with --engine spark"),
-        (["--engine", "spark", "--memory-limit", "1G"], "--memory-limit does not go with --engine spark"),
-        (["--engine", "spark", "--resume"], "--resume needs --checkpoint"),
-        (["--engine", "spark", "--master", "spark://127.0.0.1:1"], "needs --checkpoint"),
-        (["--fingerprint", "128"], "--fingerprint is for --engine spark"),
-        (["--engine", "spark", "--checkpoint", "/dev/null/x"], "--checkpoint /dev/null/x"),
-        (["--engine", "spark", "--checkpoint", "{empty}", "--resume"], "has no checkpoint to resume from"),
-    ],
-)
-def test_wrong_questions_are_answered_in_a_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, [option.format(empty=tmp_path) for option in options])
-    assert result.exit_code == 2
-    assert not result.stdout
-    assert said in result.stderr
-    assert len(result.stderr.splitlines()) == 1
 
 
 # --- the last, since it breaks the cluster that others share -------------------------------------

@@ -51,7 +51,6 @@ ALL = ",".join(KNOWN)
 NONE, TWO = "elections=1,proposals=0", "elections=2,proposals=0"
 ONE = "elections=1,proposals=1"
 SMALL = [
-    ("", ALL, "established", NONE, ONE_LOSS),
     ("", ALL, "established", NONE, ONE_CRASH),
     ("3.9.1", "", "established", NONE, ONE_LOSS),
 ]

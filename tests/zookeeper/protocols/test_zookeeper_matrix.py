@@ -114,7 +114,6 @@ def test_where_it_is_by_it_the_mechanism_comes_before_the_harm() -> None:
     [
         ("4685", "3.9.1", "harm after 11"),
         ("4685", "3.9.2", "absent"),
-        ("2418", "3.9.4", "absent"),
         ("3911", "3.9.2", "absent; breaks by another bug after 25"),
     ],
 )

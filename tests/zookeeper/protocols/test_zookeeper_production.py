@@ -263,14 +263,6 @@ def test_a_snapshot_that_is_forced_later_is_kept() -> None:
     assert list(s.snapshot_names[0]) == [A]
 
 
-@pytest.mark.slow(seconds=2)
-@pytest.mark.parametrize("issue", ["2307"])
-def test_rows_of_settings_are_found(issue: str) -> None:
-    asked = ask(next(r for r in ROWS if r.issue == issue), 60)
-    assert asked.found
-    assert asked.as_recorded
-
-
 def test_settings_are_those_of_a_release() -> None:
     assert settled("3.5.3", "3.5.3", "walk") == "3.5.3,walk,before-2418"
     assert settled("3.9.2", "3.9.2", "coarse,walk,4837") == "3.9.2,walk"

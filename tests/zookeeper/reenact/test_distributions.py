@@ -110,13 +110,6 @@ def test_the_command_says_how_to_get_what_is_missing(tmp_path: Path) -> None:
         text = (pom.parent / release / "pom.xml").read_text()
         assert set(re.findall("<dependency>.*<artifactId>(.*)</artifactId>", text)) == artifacts
     assert write_poms(["3.9.5"]) == pom.parent / "3.9.5" / "pom.xml"
-    for words, said in (
-        (["--release", "3.x"], "3.x is no release of ZooKeeper"),
-        (["--times", "3"], "--times does not go with --list-servers"),
-        (["ZK-trunc"], "does not go with --list-servers"),
-    ):
-        answer = CliRunner().invoke(main, ["reenact", "--list-servers", *words])
-        assert (answer.exit_code, said in answer.output) == (2, True), answer.output
 
 
 # --- the library that holds threads -----------------------------------------------------------------
@@ -140,9 +133,9 @@ def one_server(folder: Path, release: distributions.Release, sockets: Path) -> S
 
 
 @pytest.mark.slow(seconds=3)
-@pytest.mark.parametrize("release", [SPARK, "3.4.14", "3.5.10", "3.9.4"])
+@pytest.mark.parametrize("release", ["3.4.14", "3.5.10"])
 def test_a_server_logs_what_is_waited_for(release: str, tmp_path: Path) -> None:
-    """With log4j 2, log4j 1.2, reload4j and Logback."""
+    """With log4j 1.2 and reload4j; with log4j 2 and Logback `test_reenactment.py` waits for them."""
     with temporary_folder("shim") as sockets:
         server = one_server(tmp_path, official(release), sockets)
         try:
