@@ -17,9 +17,11 @@ from click.testing import CliRunner
 
 from checker.cli import main
 from tests.judging.test_streams import BOUNDS, State, called
-from traces.events.table import ROW, Rows
+from traces.events.table import ROW, Rows, TableError
 from traces.judging.runs import JUDGED
+from traces.tables.conform import spark_schema
 from traces.tables.judging.batches import NEEDED, NUMBERED, Judge
+from traces.tables.judging.frames import check_frame
 from traces.tables.judging.streams import JudgeStream
 
 NOTED = ("abcast", "abdeliver", "accept")
@@ -185,3 +187,17 @@ def test_a_property_whose_premise_is_not_reached_did_not_hold(tmp_path: Path) ->
     pq.write_table(table().slice(0, 2), tmp_path / "one.parquet")
     said = CliRunner().invoke(main, ["judge", str(tmp_path / "one.parquet"), "--property", "total-order"])
     assert said.exit_code == 3, said.output
+
+
+@pytest.mark.parametrize(("kind", "fits"), [("long", True), ("int", True), ("double", False), ("string", False)])
+def test_a_number_of_rows_is_a_whole_number(kind: str, fits: bool) -> None:
+    """A stream took 13.9 for 13, and a table of texts ended in Spark's error."""
+    from pyspark.sql.types import DoubleType, IntegerType, LongType, StringType, StructField, StructType
+
+    types = {"long": LongType(), "int": IntegerType(), "double": DoubleType(), "string": StringType()}
+    found = StructType([*spark_schema().fields, StructField(EXPECTED, types[kind])])
+    if fits:
+        check_frame(found, expected=EXPECTED)
+        return
+    with pytest.raises(TableError, match="a number of rows is a whole number"):
+        check_frame(found, expected=EXPECTED)

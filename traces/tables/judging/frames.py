@@ -21,7 +21,7 @@ from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Happened, Violation
 from traces.judging.totals import COUNTS, Totals
-from traces.tables.conform import READ_AS
+from traces.tables.conform import LOSSLESS, READ_AS
 from traces.tables.judging.batches import (
     BY_TIME,
     GIVEN,
@@ -90,7 +90,7 @@ def judge_frame(
     from pyspark.sql import functions as f
 
     how = how or Rows()
-    check_frame(events.schema, [*how.order, *([how.expected] if how.expected else [])])
+    check_frame(events.schema, how.order, how.expected)
     numbered = ROW in events.columns and not how.order
     order = NUMBERED if numbered else GIVEN if how.together or how.order else BY_TIME
     further = [c for c in events.columns if c not in {*(name for name, *_ in COLUMNS), *how.order, how.expected}]
@@ -168,11 +168,12 @@ def per_run_schema(events: StructType, further: Sequence[str]) -> StructType:
     return StructType([*from_arrow_schema(spoken_of()).fields, *(events[name] for name in further)])
 
 
-def check_frame(found: StructType, more: Sequence[str] = ()) -> None:
+def check_frame(found: StructType, more: Sequence[str] = (), expected: str = "") -> None:
     """Check the columns of a DataFrame of events.
 
     Args:
         more: further columns that have to be there.
+        expected: the column with the number of rows of a run; empty if there is none.
 
     Raises:
         TableError: a column is missing, duplicated, or of another type; one sentence has all mistakes.
@@ -180,7 +181,12 @@ def check_frame(found: StructType, more: Sequence[str] = ()) -> None:
     from pyspark.sql.types import LongType, StringType
 
     wanted: dict[str, Any] = {name: StringType() if is_text else LongType() for name, is_text, *_ in COLUMNS}
-    wrong = [f"there is no column {name!r}" for name in more if name not in found.names]
+    wrong = [f"there is no column {name!r}" for name in (*more, expected) if name and name not in found.names]
+    wrong += [
+        f"column {expected!r} is {field.dataType.simpleString()}, and a number of rows is a whole number"
+        for field in found.fields
+        if field.name == expected and field.dataType.simpleString() not in LOSSLESS
+    ]
     wrong += [f"the name of column {name!r} is one of a column of verdicts" for name in found.names if name in OWN]
     for name, kind in wanted.items():
         here = [field for field in found.fields if field.name == name]

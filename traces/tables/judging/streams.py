@@ -321,7 +321,7 @@ def judge_frames(
     if not events.isStreaming:
         raise TableError("this is not a stream; judge() checks a table")
     more = [expected] if expected else []
-    check_frame(events.schema, more)
+    check_frame(events.schema, expected=expected)
     if ROW not in events.columns:
         raise TableError(f"a stream of events has a column {ROW!r}, the order of a run's rows")
     # pandas has no number that says nothing, and would make others inexact
