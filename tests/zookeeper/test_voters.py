@@ -144,6 +144,15 @@ def test_an_older_snapshot_says_who_voted_before_a_change(older: bool, tmp_path:
     assert any(text.startswith("who voted before 2:5") for text in found.open) is not older
 
 
+def test_a_server_that_is_behind_a_change_does_not_undo_it(tmp_path: Path) -> None:
+    """Two of five are given, and one of them has the record: the three others may have it."""
+    txns = digested([reconfigured(t.zxid, 1, 2, 3, 4, 5) if t.zxid == zxid(3, 6) else t for t in TXNS])
+    ensemble(tmp_path, with_myid(1, server(txns)), with_myid(2, server(txns[:28])))
+    found = audited(tmp_path, (1, 2))
+    assert found.too_few
+    assert found.quorums.startswith("majorities of 5")
+
+
 def with_myid(number: int, server: Written) -> Written:
     server.raw["../myid"] = f"{number}\n".encode()
     return server

@@ -141,9 +141,12 @@ def leave_out_uncommitted(
 ) -> None:
     """Remove reconfigurations that less than a quorum of those before them have: no leader can have committed them."""
     ends, proposed = agreement.ends(), sorted(found.items())
-    for zxid, _ in proposed:
+    for zxid, ensemble in proposed:
         quorums.changes = [(z, e) for z, e in proposed if z < zxid and z in found]
         having = [s.name for s in agreement.servers if agreement.holds(s, zxid, ends)]
+        if quorums.at(zxid - 1) is None:  # those before are taken to be all that are known
+            voters = tuple(sorted({*quorums.numbers.values(), *ensemble.participants}))
+            quorums.changes = [(0, Ensemble(voters, (), {}, dict.fromkeys(voters, 1)))]
         if zxid not in applied and not quorums.with_absent(having, zxid - 1):
             del found[zxid]
             note = next(f for f in out if f.code == "CONFIG" and f.zxid == zxid)
