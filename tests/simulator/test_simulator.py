@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import random
+import struct
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,24 @@ def test_all_vectors_compiled() -> None:
     wrong = [run for run, sha256 in vectors() if digest(dump_of(play(run))) != sha256]
     assert not wrong
     assert len(vectors()) == 49
+
+
+def test_the_dump_is_the_text_field_by_field() -> None:
+    """Of a run with two epochs, of which the lab has none."""
+    first = play(Run(3, 3, 700, 20)).state
+    leader = next(p for p in range(3) if first.role[p] == 2)
+    simulator = play(Run(3, 3, 1500, 20, faults=(Fault(700, "crash", leader), Fault(800, "recover", leader))))
+    s, wanted = simulator.state, b"DSEZAB01" + struct.pack("<I", 3)
+    assert len({t.epoch for t in s.history[0]}) > 1
+    for p in range(3):
+        history, committed = list(s.history[p]), s.last_committed[p]
+        numbers = (s.current_epoch[p], s.accepted_epoch[p], history[-1].epoch, history[-1].counter)
+        numbers += (committed.epoch, committed.counter, len(history))
+        wanted += struct.pack("<IBIIIIIII", p, s.role[p], *numbers)
+        for t in history:
+            payload = f"zab-{t.value - 1}".encode()
+            wanted += struct.pack("<III", t.epoch, t.counter, len(payload)) + payload
+    assert dump_of(simulator) == wanted
 
 
 # --- the engines agree ---------------------------------------------------------------------------
