@@ -25,12 +25,12 @@ def test_fuzzed_commands_and_changed_files_end_as_they_should() -> None:
         sys.executable,
         "-m",
         "tests.fuzz",
-        *["--commands", "2", "--files", "3", "--declared", "8", "--seed", "8", "--limit"],
+        *["--commands", "4", "--files", "5", "--declared", "15", "--seed", "8", "--limit"],
         str(HANG),
     ]
     done = subprocess.run(words, cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "0 wrong of 13" in done.stdout
+    assert "0 wrong of 24" in done.stdout
 
 
 WRONG = "zabcheck: no\n"
