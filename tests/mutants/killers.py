@@ -114,7 +114,7 @@ KILLERS = (
         ("checker/live/kernel.py",),
         ("tests/live/test_live.py", "tests/live/test_components.py", "tests/live/test_fairness.py",
          "tests/live/test_lasso_files.py"),
-        dearest=5.0,
+        dearest=8.0,
     ),
     Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
     Killers(
