@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +19,16 @@ import zabcheck
 from checker.errors import RequestError
 from checker.requests.export import Export
 from tests.small_tables import small_table
-from tests.zookeeper.written import data_sets
 from traces import Trace, build_trace
-from traces.causality import sources
-from traces.causality.graph import ABCAST, MESSAGES, cone, graph_of, precedence
+from traces.causality.graph import ABCAST, ABDELIVER, BROADCASTS, MESSAGES, Event, Events, cone, graph_of, precedence
 from traces.causality.graphml import graphml_of
-from traces.causality.sources import COLUMNS, events_of_rows
+from traces.events.recorded import rows_of_run
 from traces.record.runner import Runner
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.second.definitions import Row, Story
 from zabspec.simulator.run import Run
 
-pytest.importorskip("pyarrow", reason="event tables")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 ASKED = Configuration(nodes=3, txns=2, timeouts=2, crashes=1, losses=1)
 
@@ -61,8 +59,12 @@ def figure_3() -> Trace:
 # --- broadcasts: Definition III.1 ------------------------------------------------------------------
 
 
-def columns_of(rows: list[Row]) -> dict[str, list[Any]]:
-    return {name: [r[name] for r in rows] for name in COLUMNS}
+def of_rows(rows: Iterable[Row]) -> Events:
+    """The broadcasts and deliveries of a run that is given as rows."""
+    told = [r for r in rows if r["kind"] in (ABCAST, ABDELIVER)]
+    txns = [tuple(r[c] for c in ("identity", "epoch", "counter")) for r in told]
+    events = [Event(k, r["process"], r["kind"], "", 0, t) for k, (r, t) in enumerate(zip(told, txns, strict=True))]
+    return Events(BROADCASTS, "rows", events)
 
 
 def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
@@ -70,23 +72,20 @@ def test_broadcasts_are_ordered_as_the_naive_judge_orders_them() -> None:
     for seed in range(300):
         rows = small_table(seed)
         story = Story([r for r in rows if r["kind"] != "run"], ("identity", "epoch", "counter"), 3)
-        graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
-        wanted = {(f"t{t[0]} <{t[1]},{t[2]}>", f"t{u[0]} <{u[1]},{u[2]}>") for t, u in story.happened_before if t != u}
-        assert precedence(graph) == wanted, (seed, rows)
+        wanted = {(t, u) for t, u in story.happened_before if t != u}
+        assert precedence(graph_of(of_rows(rows))) == wanted, (seed, rows)
         seen[len(wanted)] += 1
     assert len(seen) > 5, seen
 
 
-def test_a_trace_and_its_table_and_its_run_have_the_same_order(tmp_path: Path) -> None:
+def test_a_trace_and_its_file_have_the_same_order(tmp_path: Path) -> None:
     trace = figure_3()
-    table = tmp_path / "run.events.parquet"
-    Export(str(saved(trace, tmp_path)), "parquet", str(table)).answer()
-    graphs = [zabcheck.causal_graph(x) for x in (trace, saved(trace, tmp_path), table)]
+    graphs = [zabcheck.causal_graph(x) for x in (trace, saved(trace, tmp_path))]
     assert [d["text"] for _, d in graphs[0].nodes(data=True)] == [
         "p1 abcasts t1 <1,1>", "p1 abcasts t2 <2,1>", "p0 delivers t2 <2,1>",
     ]  # fmt: skip
-    assert [precedence(g) for g in graphs] == [{("t1 <1,1>", "t2 <2,1>")}] * 3
-    assert [nx.get_node_attributes(g, "time") for g in graphs[1:]] == [{1: 14, 2: 31, 3: 36}] * 2
+    assert [precedence(g) for g in graphs] == [{("t1 <1,1>", "t2 <2,1>")}] * 2
+    assert nx.get_node_attributes(graphs[1], "time") == {1: 14, 2: 31, 3: 36}
 
 
 def saved(trace: Trace, folder: Path) -> Path:
@@ -106,44 +105,14 @@ def test_what_a_handler_does_in_a_step_is_in_its_order() -> None:
     assert precedence(graph) == set()
 
 
-def test_a_simulated_run_and_its_table_have_the_same_order(tmp_path: Path) -> None:
-    from traces.events.recorded import rows_of_run
-    from traces.events.table import TableWriter
-
+def test_a_simulated_run_and_its_rows_have_the_same_order() -> None:
     run = Run(14, rounds=500, proposals=4)
-    with TableWriter(tmp_path / "t.parquet") as table:
-        table.add(rows_of_run(run, 7))
-    one, other = zabcheck.causal_graph(run), zabcheck.causal_graph(tmp_path / "t.parquet", number=7)
+    columns = rows_of_run(run, 7).columns
+    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    one, other = zabcheck.causal_graph(run), graph_of(of_rows(rows))
     assert len(one) == len(other) > 8
-    assert precedence(one) == precedence(other) != set()
+    assert len(precedence(one)) == len(precedence(other)) > 0
     assert precedence(one) == precedence(zabcheck.causal_graph(zabcheck.simulate(seed=14, rounds=500, proposals=4)))
-
-
-def test_what_a_table_does_not_say_is_said_of_its_graph() -> None:
-    rows = small_table(11)
-    at = [k for k, r in enumerate(rows) if r["kind"] == "abcast"]
-    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
-    assert graph.graph["incomplete"] == ""
-    rows[at[0]]["process"] = None
-    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
-    assert "1 broadcast of an unknown process" in graph.graph["incomplete"]
-    node = next(n for n, d in graph.nodes(data=True) if d["kind"] == ABCAST)
-    assert "process" not in graph.nodes[node]
-    rows[at[1]]["identity"] = None
-    graph = graph_of(events_of_rows(columns_of(rows), "a table", frozenset()))
-    assert "some rows have no identity" in graph.graph["incomplete"]
-
-
-def test_a_real_ensembles_logs_tell_of_broadcasts() -> None:
-    logs = sorted((data_sets() / "healthy_small").glob("server*/zookeeper.log"))
-    graph = zabcheck.causal_graph(logs)
-    kinds = Counter(d["kind"] for _, d in graph.nodes(data=True))
-    assert kinds[ABCAST] >= 666
-    assert nx.is_directed_acyclic_graph(graph)
-    assumed = sum(d["assumed"] for _, d in graph.nodes(data=True))
-    assert f"{assumed} events in no line" in graph.graph["incomplete"]
-    with pytest.raises(RequestError, match="have no messages"):
-        zabcheck.causal_graph(logs, MESSAGES)
 
 
 # --- messages --------------------------------------------------------------------------------------
@@ -283,29 +252,14 @@ def test_graphml_has_no_character_that_xml_has_not() -> None:
     assert read.nodes[1]["text"] == "a\N{REPLACEMENT CHARACTER}b<&>\N{REPLACEMENT CHARACTER}"
 
 
-def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "text").write_text("PAR1 and no more")
-    (tmp_path / "empty").mkdir()
     (tmp_path / "json").write_text("{}")
-    table = tmp_path / "t.parquet"
-    from traces.events.recorded import rows_of_run
-    from traces.events.table import TableWriter
-
-    with TableWriter(table) as out:
-        for number in (1, 2):
-            out.add(rows_of_run(Run(14, rounds=400, proposals=3), number))
     given: list[tuple[Any, dict[str, Any], str]] = [
         (tmp_path / "nothing", {}, "cannot read .*nothing: No such file"),
         (tmp_path / "pipe", {}, "cannot read .*pipe: this is not a regular file"),
-        (tmp_path / "text", {}, "not a Parquet file"),
-        (tmp_path / "empty", {}, "no Parquet file|there is no"),
+        (tmp_path, {}, "Is a directory"),
         (tmp_path / "json", {}, "is not a"),
-        (table, {}, "has several runs: give the number of one"),
-        (table, {"number": 3}, "has no run 3"),
-        (table, {"number": 10**30}, "has no run 1000"),
-        (table, {"number": 1, "relation": "messages"}, "does not say which message each receipt is for"),
-        (figure_3(), {"number": 1}, "number is only for a run in an event table"),
         (figure_3(), {"relation": "message"}, "there is no relation 'message'; .* did you mean messages"),
         (17, {}, "not int"),
         ([], {}, "not list"),
@@ -315,9 +269,6 @@ def test_what_is_no_run_is_refused_in_a_sentence(tmp_path: Path, monkeypatch: py
     for run, options, said in given:
         with pytest.raises(RequestError, match=said):
             zabcheck.causal_graph(run, **options)
-    monkeypatch.setattr(sources, "MOST", 1)
-    with pytest.raises(RequestError, match="a graph has at most 1 events"):
-        zabcheck.causal_graph(table, number=1)
 
 
 TOP = Path(__file__).parents[2]

@@ -25,21 +25,19 @@ class Event:
 
     Attributes:
         node: the name of the node.
-        process: the process of the event; None if it is of no process, or the source does not say of which.
+        process: the process of the event; None if it is of no process.
         kind: the kind of event.
         text: one line about it.
-        time: the step, tick or row; None if the source has none.
+        time: the step or tick.
         txn: the transaction of an abcast or a delivery; two are equal where the transactions are.
-        assumed: whether the source does not record it, but it follows from what the source records.
     """
 
     node: int
     process: int | None
     kind: str
     text: str
-    time: int | None = None
+    time: int
     txn: Hashable = None
-    assumed: bool = False
 
 
 @dataclass
@@ -64,7 +62,7 @@ class Events:
 def graph_of(run: Events) -> nx.DiGraph[int]:
     """Build the graph of a run: an edge from each event to the next of its process, and to each receipt of its message.
 
-    Nodes have `process` (if it is known), `kind`, `text`, `time`, `txn` and `assumed`; edges have `why`, which is
+    Nodes have `process` (if it is of one), `kind`, `text`, `time` and `txn`; edges have `why`, which is
     `process`, `broadcast`, or the message. The graph has `relation`, `source` and `incomplete`, which says what its
     source leaves out, a line each. An event happens before another if there is a path from the one to the other.
 
@@ -80,9 +78,9 @@ def graph_of(run: Events) -> nx.DiGraph[int]:
     last: dict[int, int] = {}
     abcasts: dict[Hashable, list[int]] = {}
     for e in run.events:
-        known: Mapping[str, Any] = {"process": e.process, "time": e.time, "txn": e.txn}
+        known: Mapping[str, Any] = {"process": e.process, "txn": e.txn}
         said = {name: value for name, value in known.items() if value is not None}
-        out.add_node(e.node, kind=e.kind, text=e.text, assumed=e.assumed, **said)
+        out.add_node(e.node, kind=e.kind, text=e.text, time=e.time, **said)
         if e.process is not None:
             if e.process in last:
                 out.add_edge(last[e.process], e.node, why=PROCESS)

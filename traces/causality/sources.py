@@ -1,23 +1,13 @@
-"""Collect the events of a run from a trace, a simulated run, an event table or text logs.
-
-| source | `broadcasts` | `messages` |
-|---|---|---|
-| a trace | yes | yes: which step received what was sent is in it |
-| a simulated run | yes | yes: every message has a number |
-| an event table | yes | no: a row of a receipt does not say which of the messages sent it is of |
-| text logs of servers | proposals and commits | no: they tell of no message |
-"""
+"""Collect the events of a run from a trace or a simulated run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from traces.causality.graph import ABCAST, ABDELIVER, BROADCASTS, MESSAGES, Event, Events
-from traces.events.table import Rows, TableError, parts_of, printable, read_part
 from traces.explain.flights import Fate, flights
-from traces.explain.names import counted, headline, message_text, process_name, txn_text
+from traces.explain.names import headline, message_text, process_name, txn_text
 from traces.explain.text import configuration_text
 from traces.record.events import events_of
 from traces.record.runner import Runner, StepFailed
@@ -29,10 +19,6 @@ from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
 from zabspec.worlds.disks import done
 
-TXN = ("epoch", "counter", "identity", "digest")
-COLUMNS = ("run", "process", "position", "kind", *TXN, "time")
-MOST = 200_000  # events of a run that a graph has: networkx takes about a kilobyte for each
-NO_MESSAGES = "it does not say which message each receipt is for"
 VERBS = {ABCAST: "abcasts", ABDELIVER: "delivers"}
 OF_TWO = {"send": "from", "deliver": "to"}  # the events of a simulated run with two processes, and which it is
 
@@ -41,10 +27,9 @@ class MissingData(RequestError):
     """A source lacks what a relation needs; the message says what is missing."""
 
 
-def broadcast_event(node: int, process: int | None, kind: str, txn: str, time: int | None, assumed: bool) -> Event:
+def broadcast_event(node: int, process: int, kind: str, txn: str, time: int) -> Event:
     """Return the event of an abcast or a delivery."""
-    who = process_name(process) if process is not None else "somebody"
-    return Event(node, process, kind, f"{who} {VERBS[kind]} {txn}", time, txn, assumed)
+    return Event(node, process, kind, f"{process_name(process)} {VERBS[kind]} {txn}", time, txn)
 
 
 # --- a trace ---------------------------------------------------------------------------------------
@@ -97,7 +82,7 @@ def broadcasts_in(trace: Trace, out: Events) -> None:
 
     def note(what: str, p: int, t: Any) -> None:
         txn = txn_text(value_json(kind, t))
-        out.events.append(broadcast_event(len(out.events) + 1, int(p), what, txn, runner.taken + 1, False))
+        out.events.append(broadcast_event(len(out.events) + 1, int(p), what, txn, runner.taken + 1))
 
     def on_abcast(s: Any, p: int, epoch: int, counter: int) -> Any:
         t = abcast(s, p, epoch, counter)
@@ -138,7 +123,7 @@ def events_of_run(run: Run, relation: str) -> Events:
         if relation == BROADCASTS:
             if name in VERBS:
                 node, txn = len(out.events) + 1, txn_text(e["txn"])
-                out.events.append(broadcast_event(node, int(e["process"]), name, txn, int(e["tick"]), False))
+                out.events.append(broadcast_event(node, int(e["process"]), name, txn, int(e["tick"])))
             continue
         process = e.get(OF_TWO.get(name, "process"))
         if process is None or name == "role":  # what the network does, and what follows from another event
@@ -164,121 +149,3 @@ def told(e: Mapping[str, Any]) -> str:
 def told_message(m: Mapping[str, Any]) -> str:
     """Return the name of a message."""
     return str(m["kind"])
-
-
-# --- rows: an event table, text logs ---------------------------------------------------------------
-
-
-def events_of_rows(columns: Mapping[str, Sequence[Any]], source: str, assumed: frozenset[tuple[int, int]]) -> Events:
-    """Return the broadcasts and deliveries in the rows of a run.
-
-    Args:
-        columns: those of `COLUMNS`.
-        source: what they are of.
-        assumed: the rows, by process and position, that the source does not say.
-
-    Raises:
-        TableError: there are too many.
-    """
-    out = Events(BROADCASTS, source)
-    rows = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
-    told = [r for r in rows if r["kind"] in VERBS]
-    if len(told) > MOST:
-        raise TableError(
-            f"{source} has {len(told):,} broadcasts and deliveries, and a graph has at most {MOST:,} events"
-        )
-    used = [c for c in TXN if any(r[c] is not None for r in told)]
-    unknown = 0
-    for r in told:
-        key = (r["process"], r["position"])
-        node, txn = len(out.events) + 1, txn_of(r, used)
-        if any(r[c] is None for c in used):
-            txn += f" of event {node}"  # it may be any, so it is taken for none of the others
-        event = broadcast_event(node, r["process"], r["kind"], txn, r["time"], key in assumed and None not in key)
-        unknown += r["kind"] == ABCAST and r["process"] is None
-        out.events.append(event)
-    if unknown:
-        out.incomplete.append(
-            f"{counted(unknown, 'broadcast')} of an unknown process: its earlier deliveries are missing"
-        )
-    partly = [c for c in used if any(r[c] is None for r in told)]
-    if partly:
-        out.incomplete.append(f"some rows have no {' and '.join(partly)}: their transactions cannot be identified")
-    return out
-
-
-def txn_of(row: Mapping[str, Any], used: Sequence[str]) -> str:
-    """Return the transaction of a row as reports write it."""
-    zxid = f"<{row['epoch']},{row['counter']}>"
-    identity = f"t{row['identity']} " if "identity" in used else ""
-    return f"{identity}{zxid}" + (f" of digest {row['digest']}" if "digest" in used else "")
-
-
-def events_of_table(path: Path, relation: str, number: int | None) -> Events:
-    """Return the broadcasts and deliveries of a run in an event table.
-
-    Args:
-        number: of the run; None if the table has only one.
-
-    Raises:
-        TableError: it is no event table, or has no such run.
-        MissingData: messages are asked for, or the table does not note what is broadcast or delivered.
-    """
-    parts = parts_of(path)
-    if relation == MESSAGES:
-        raise MissingData(f"{path} is an event table: {NO_MESSAGES}; use the relation {BROADCASTS}")
-    for kind in VERBS:
-        if parts and not all(kind in p.observes for p in parts):
-            raise MissingData(f"{path} does not record which process {VERBS[kind]} what ({kind})")
-    columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
-    numbers: set[int] = set()
-    for part in parts:
-        if part.least is not None and part.least == part.most and number not in (None, part.least):
-            numbers.add(int(part.least))
-            continue
-        table = read_part(part, COLUMNS)
-        runs = table.column("run").to_pylist()
-        numbers |= set(runs)
-        if number is None and len(numbers) > 1:
-            break
-        at = [k for k, run in enumerate(runs) if number in (None, run)]
-        for name in COLUMNS:
-            values = table.column(name).to_pylist()
-            columns[name] += [printable(values[k]) if name == "kind" else values[k] for k in at]
-    if number is None and len(numbers) > 1:
-        raise TableError(f"{path} has several runs: give the number of one")
-    if number is not None and number not in numbers:
-        raise TableError(f"{path} has no run {number}")
-    if not columns["run"]:
-        raise TableError(f"{path}: there is no run in this table")
-    return events_of_rows(columns, f"run {columns['run'][0]} of {path}", frozenset())
-
-
-def events_of_logs(
-    rows: Rows | None, relation: str, names: Mapping[int, str], silent: frozenset[tuple[int, int]]
-) -> Events:
-    """Return the proposals and commits in text logs of servers.
-
-    Args:
-        rows: the rows of the history; None if the logs have no proposal and no commit.
-        names: of the servers, by their numbers.
-        silent: the rows, by process and position, that no line says.
-
-    Raises:
-        MissingData: messages are asked for, or there is no proposal or commit.
-    """
-    if relation == MESSAGES:
-        raise MissingData(f"text logs of servers have no messages; use the relation {BROADCASTS}")
-    if rows is None:
-        raise MissingData(
-            "these logs have no proposal and no commit: DEBUG of org.apache.zookeeper.server.quorum has them"
-        )
-    columns = {name: rows.columns[name] for name in COLUMNS}
-    servers = ", ".join(f"p{k} is server {n}" for k, n in enumerate(sorted(names)))
-    out = events_of_rows(columns, f"text logs of {counted(len(names), 'server')}: {servers}", silent)
-    if silent:
-        out.incomplete.append(
-            f"{counted(len(silent), 'event')} in no line (`assumed`): what a server has after a synchronization, in "
-            f"the order of zxids"
-        )
-    return out
