@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.zookeeper.directories import directory
 from tests.zookeeper.healthy import OLD, TXNS
+from tests.zookeeper.start_kinds import start_tree
 from tests.zookeeper.written import (
     HEAD,
     Txn,
@@ -32,6 +34,7 @@ from traces.zookeeper.audit.findings import NOTE
 from traces.zookeeper.audit.starting import REFUSES, STARTS, UNKNOWN, Start, start_of
 from traces.zookeeper.disk.rules import rules_for, zxid_in
 from traces.zookeeper.disk.server import find_directory
+from traces.zookeeper.disk.trees import STATS
 from zabspec.zoo_cfg import options_of, parse
 
 OLD_RULES = rules_for("3.5.10").parts
@@ -86,6 +89,36 @@ def test_myid_is_a_long_on_the_first_line(tmp_path: Path, text: str, outcome: st
     said = started(folder, "3.9.3")
     assert said.outcome == outcome
     assert outcome == STARTS or said.line.startswith("serverid ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "line"),
+    [
+        ("log.100000001", bytes(8) + (1 << 21).to_bytes(4) + b"torn", "Unreasonable length"),
+        ("log.100000001", bytes(8) + (1 << 20).to_bytes(4) + b"torn", ""),
+        ("log.300000007", b"junk" * 3, "java.io.EOFException"),
+        ("log.300000007", b"junk" * 4, "has invalid magic number"),
+    ],
+)
+def test_a_start_that_comes_to_the_end_of_a_file(tmp_path: Path, name: str, data: bytes, line: str) -> None:
+    """A record is unfinished, or a header: which line of its log ends a real start, if any."""
+    folder = directory("all unpadded").write(tmp_path / "server1")
+    with (folder / "version-2" / name).open("ab") as file:
+        file.write(data)
+    said = started(folder, "3.9.5")
+    assert (said.outcome, said.line) == (REFUSES if line else STARTS, line)
+
+
+@pytest.mark.parametrize(("kind", "cversion"), [(1, 7), (15, 1)])
+def test_of_a_node_that_a_snapshot_has_only_a_plain_create_changes_the_parent(
+    tmp_path: Path, kind: int, cversion: int
+) -> None:
+    """As a closed session does before 3.6 whose node another has made anew while the snapshot was written."""
+    made = server([Txn(zxid(1, 1), *create("/a", version=7, kind=kind))])
+    made.snapshots[0] = snapshot_bytes(tree_of([Txn(zxid(1, 1), *create("/a"))]), None)
+    folder = made.write(tmp_path / "server1")
+    tree = start_tree(audit([find_directory([folder], "server1")]).servers[0], rules_for("3.5.10"))
+    assert tree[""].stats[STATS.index("cversion")] == cversion
 
 
 @pytest.mark.parametrize(("release", "outcome"), [("3.5.10", STARTS), ("3.6.0", REFUSES)])

@@ -20,6 +20,7 @@ from typing import Any
 from traces.zookeeper.audit.replay import Restart
 from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.logs import LogFile
+from traces.zookeeper.disk.numbers import HEAD
 from traces.zookeeper.disk.rules import (
     CREATE_TREE,
     KNOWN,
@@ -220,13 +221,14 @@ def log_files(out: Reading) -> Reading:
                 continue
             out.doubt = f"{f.name} is empty and has the zxid of another log: a start refuses it unless it comes last"
             return out
-        if f.ending == "empty" and f.size < 16:
+        if f.ending == "empty" and f.size < HEAD:
             return out.end("java.io.EOFException", f"{f.name} ends within its header")
         if f.ending == "empty" and zero_header(f):
             return out.end("has invalid magic number", f"the header of {f.name} is zeros")
         seen = f.end
         odd = [(d.place, d.code, d.hides) for d in f.damages]
         odd += [(f.recent, "UNKNOWN_TYPE", False)] if f.recent and not rules.knows_recent else []
+        odd += [(f.torn[0], "TORN_TAIL", True)] if f.torn is not None else []
         for place, code, hides in sorted(odd):
             if ends_file(out, f, code, place, hides):
                 seen = place
@@ -256,7 +258,8 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool) -> b
     If it stops the start instead, the error is recorded in `out`.
     """
     if code == "BAD_MAGIC":
-        out.end("has invalid magic number", f"{f.name} does not begin as a log")
+        line = "has invalid magic number" if f.size >= HEAD else "java.io.EOFException"
+        out.end(line, f"{f.name} does not begin as a log")
     elif code == "CRC":
         out.end("CRC check failed", f"the checksum of a record of {f.name} is wrong")
     elif code == "UNKNOWN_TYPE":

@@ -341,6 +341,8 @@ def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time:
         add_content(t, n, 1)
         own(t, n)
         count_in(t, n)
+    elif kind != CREATE:
+        return  # of a node that a snapshot has already, DataTree.processTxn adjusts the parent for this kind alone
     if cversion == -1:
         cversion = t.cversion[parent] + 1
     if cversion > t.cversion[parent]:
