@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -43,6 +45,42 @@ def test_a_real_ensembles_text_logs_hold() -> None:
     leaders = [(p["server"], p["value"] >> 32) for p in phases if p["kind"] == "serves"]
     assert [epoch for _, epoch in leaders] == sorted({epoch for _, epoch in leaders})
     assert {"got DIFF", "got SNAP", "got TRUNC"} <= {p["kind"] for p in phases}
+
+
+def ahead(text: str) -> str:
+    """A log with times that are 50 ms later."""
+
+    def later(m: re.Match[str]) -> str:
+        return (datetime.fromisoformat(m[0]) + timedelta(milliseconds=50)).isoformat(" ", "milliseconds")
+
+    return re.sub(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}", later, text, flags=re.MULTILINE)
+
+
+def halves(text: str) -> list[str]:
+    """A log as a shell lists it that was rotated: its end comes first."""
+    lines = text.splitlines(keepends=True)
+    return ["".join(lines[len(lines) // 2 :]), "".join(lines[: len(lines) // 2])]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda text: [ahead(text)], halves,
+        lambda text: [re.sub(r"(?i)my ?id\W{0,3}\d*", "", text)],
+    ],
+    ids=["clocks differ", "rotated", "unnamed"],
+)  # fmt: skip
+def test_clocks_order_and_numbers_of_logs_are_no_divergence(
+    tmp_path: Path, changed: Callable[[str], list[str]]
+) -> None:
+    """A commit was placed before its proposal by 10 ms, and a log without a number at place 1 was one of server 1."""
+    first, second, third = real_logs()
+    parts = [tmp_path / f"{n}.log" for n, _ in enumerate(changed(""))]
+    for path, text in zip(parts, changed(third.read_text(errors="replace")), strict=True):
+        path.write_text(text)
+    code, answer = run(*parts, first, second)
+    assert (code, answer["violations"], answer["proposals"]) == (0, [], 666)
+    assert len(answer["servers"]) == 3  # type: ignore[arg-type]
 
 
 def test_a_commit_that_is_not_there_is_told_with_its_lines(tmp_path: Path) -> None:

@@ -17,9 +17,12 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from heapq import merge
+from itertools import count
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +230,26 @@ def first_time(path: Path) -> str:
     return next((said for _, text in lines_of(path) if (said := time_of(text)) is not None), "")
 
 
+def numbers_of(paths: list[Path]) -> list[int]:
+    """Return the number of the server of each log; one that no line names has a number that no other log has."""
+    named = [number_of(path, -1) for path in paths]
+    free = (n for n in count(1) if n not in named)
+    return [n if n >= 0 else next(free) for n in named]
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Name a file in the error that it cannot be read."""
+    try:
+        yield
+    except Unreadable as problem:
+        raise Unreadable(None, f"{path}: {problem}") from None
+
+
 def read_text_logs(paths: list[Path]) -> TextHistory:
-    """Read text logs; files of one server are concatenated in the given order, and one file can be of several servers.
+    """Read text logs; files of one server follow each other in time, and one file can be of several servers.
+
+    A log of which no line names the server has a number that no other log has.
 
     Raises:
         Unreadable: one cannot be read; names it.
@@ -237,26 +258,54 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
     label = {p: p.name if names.count(p.name) == 1 else f"{p.absolute().parent.name}/{p.name}" for p in paths}
     events: dict[int, list[ServerLine]] = defaultdict(list)
     files: dict[int, list[str]] = defaultdict(list)
-    silent = []
-    for place, path in enumerate(paths, 1):
-        try:
+    silent, heads = [], []
+    for path in paths:
+        with naming(path):
+            heads.append((first_time(path), number_of(path, -1), path))
+    free = (n for n in count(1) if all(n != number for _, number, _ in heads))
+    heads = [(begin, number if number >= 0 else next(free), path) for begin, number, path in heads]
+    for _, number, path in sorted(heads, key=itemgetter(0)):
+        with naming(path):
             before = sum(map(len, events.values()))
-            for e in events_of(path, place, label[path]):
+            for e in events_of(path, number, label[path]):
                 events[e.server].append(e)
                 if label[path] not in files[e.server]:
                     files[e.server].append(label[path])
             if sum(map(len, events.values())) == before:
-                files[number_of(path, place)].append(label[path])
+                files[number].append(label[path])
                 silent.append(label[path])
-        except Unreadable as problem:
-            raise Unreadable(None, f"{path}: {problem}") from None
-    out = TextHistory({n: ", ".join(of) for n, of in files.items()}, [], None, without_events=silent)
+    out = TextHistory({n: ", ".join(of) for n, of in sorted(files.items())}, [], None, without_events=silent)
     together = list(merge(*events.values(), key=lambda e: e.time))
     out.events = together
     out.phases = [e for e in together if e.kind not in ("proposes", "commits")]
-    fill_rows(out, together)
+    fill_rows(out, caused(events))
     out.broken += two_leaders(out.phases) + durable_order(events)
     return out
+
+
+def caused(events: dict[int, list[ServerLine]]) -> list[ServerLine]:
+    """Return the events in an order in which a commit is behind its proposal, whatever the servers' clocks say.
+
+    Each server's own order is kept. A proposal and its commit are milliseconds apart, which is less than clocks are.
+    """
+    proposed: dict[int, tuple[str, int]] = {}
+    epochs = {e.value >> 32 for of in events.values() for e in of if e.kind == "proposes"}
+    ranks: dict[int, list[tuple[str, int]]] = {}
+    for _ in range(len(epochs) + 2):  # what waits for a proposal delays those of later epochs
+        before, proposed = proposed, {}
+        for server, of in events.items():
+            last, ranks[server] = ("", 0), []
+            for e in of:
+                last = max(last, (e.time, 0))
+                if e.kind == "proposes":
+                    proposed.setdefault(e.value, last)
+                elif e.kind == "commits" and (found := proposed.get(e.value, before.get(e.value))) is not None:
+                    last = max(last, (found[0], found[1] + 1))
+                ranks[server].append(last)
+        if proposed == before:
+            break
+    placed = (zip(ranks[server], of, strict=True) for server, of in events.items())
+    return [e for _, e in merge(*placed, key=itemgetter(0))]
 
 
 def is_txn(zxid: int) -> bool:
