@@ -167,6 +167,7 @@ def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
         (["empty"], "no version-2"),
         (["file"], "the data directory of each server"),
         (["server1", "server1"], "one directory"),
+        (["server1,server2", "server3"], "are two servers"),
         (["."], "several servers"),
         (["server1", "--config", "file"], "no server that votes"),
         (["server1", "--config", "nowhere"], "No such file"),
@@ -188,6 +189,20 @@ def test_a_wrong_question_is_said_in_a_sentence(
     assert found.stdout == ""
     assert found.stderr.startswith("zabcheck: ")
     assert found.stderr.count("\n") <= 1
+
+
+def test_myid_shows_which_of_two_directories_has_the_data(tmp_path: Path) -> None:
+    """Without epochs the logs were taken for the data, and the server for one that refuses its files."""
+    data, logs = tmp_path / "data", tmp_path / "logs"
+    healthy()[0].write(data)
+    (logs / "version-2").mkdir(parents=True)
+    (data / "myid").write_text("1")
+    for path in (data / "version-2").iterdir():
+        if path.name.startswith("log."):
+            path.rename(logs / "version-2" / path.name)
+        elif path.name.endswith("Epoch"):
+            path.unlink()
+    assert find_directory([logs, data], "server1").folders == [data / "version-2", logs / "version-2"]
 
 
 def test_data_and_logs_may_lie_apart(tmp_path: Path) -> None:

@@ -156,8 +156,14 @@ def find_directory(words: list[Path], name: str) -> Directory:
         folders += [f for f in map(Path.absolute, found) if f not in folders]
     if len(folders) > 2:
         raise NotOne(f"{', '.join(map(str, words))}: a server has a data and a log directory at most")
-    # dataDir has the epochs; the order that was given counts where nothing shows it
-    return listed(Directory(name, sorted(folders, key=lambda f: not (f / "currentEpoch").exists())))
+    if len(folders) == 2 and all((f / "currentEpoch").exists() for f in folders):
+        both = " and ".join(str(f.parent) for f in folders)
+        raise NotOne(
+            f"{both} have a currentEpoch each: they are two servers, or one is not the log directory that is used"
+        )
+    # dataDir has the epochs and myid; the order that was given counts where nothing shows it
+    shown = sorted(folders, key=lambda f: (not (f / "currentEpoch").exists(), not (f.parent / MYID).exists()))
+    return listed(Directory(name, shown))
 
 
 def listed(directory: Directory) -> Directory:
