@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -107,3 +108,13 @@ def test_a_constant_of_a_function_from_beside_is_named_with_its_import(folder: P
     result = CliRunner().invoke(main, ["--protocol", "mine.py"])
     assert result.exit_code == 2
     assert "LIMIT is not imported where put is: import it there too" in result.stderr
+
+
+def test_a_counterexample_is_of_the_file_in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And not of an equal file that was in another one, which is gone."""
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine.py").write_text(TEXT.replace("HERE", "LIMIT, MOST = 2, 3"))
+        monkeypatch.chdir(tmp_path / name)
+        assert zabcheck.explore(protocol="mine.py", engine="interpret")["small"].trace
+        shutil.rmtree(tmp_path / name)

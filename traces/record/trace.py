@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 from traces.record.failure import Failure
@@ -89,12 +90,12 @@ def text_of(protocol: str) -> str:
 
 def model_of(configuration: Configuration) -> Model:
     """Return the model of a configuration, cached, since reading a file and verifying it need the same one."""
-    return _model(configuration, text_of(configuration.protocol))
+    return _model(configuration, PROTOCOLS[configuration.protocol].text.module)
 
 
 @lru_cache(maxsize=8)
-def _model(configuration: Configuration, text: str) -> Model:
-    """Return the model of a configuration, cached by the digest of its source too."""
+def _model(configuration: Configuration, source: ModuleType) -> Model:
+    """Return the model of a configuration, cached by its source as this request has read it."""
     return Model(configuration)
 
 
