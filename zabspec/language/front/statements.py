@@ -19,7 +19,7 @@ from zabspec.language.layout.error_sites import BELOW_ZERO, asserted, members_of
 from zabspec.language.layout.kinds import Int, MessageUnion, Seq, SetOf
 from zabspec.language.layout.place import is_own_file
 from zabspec.language.layout.refusals import refusal
-from zabspec.language.layout.source import annotated
+from zabspec.language.layout.source import annotated, check_open
 from zabspec.language.python.meanings import constant, misused_names
 
 MAKES_SEQUENCE = (ast.List, ast.ListComp, ast.BinOp, ast.IfExp)
@@ -41,12 +41,7 @@ class FunctionTyper(Sentences):
             raise self.fail(self.node, f"{self.name} may have plain parameters only, without * and /")
         if any(constant(value) is None for value in self.python.__defaults__ or ()):
             raise self.fail(self.node, f"a default of {self.name} is not a constant")
-        if self.python.__closure__:
-            names = ", ".join(self.python.__code__.co_freevars)
-            raise self.fail(
-                self.node,
-                f"{self.name} reads names of an enclosing function, which the language does not support: {names}",
-            )
+        check_open(self.python, self.node.lineno)
         for arg in a.args:
             kind = self.annotation(arg.annotation, f"parameter {arg.arg}")
             if self.is_handler and isinstance(kind, t.StructType):

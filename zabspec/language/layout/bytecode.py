@@ -6,7 +6,6 @@ CPython keeps nested code among the constants of the code around it (before 3.12
 
 from __future__ import annotations
 
-import ast
 import dis
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -70,20 +69,3 @@ def functions_that_run(
         found += [f for f in dict.fromkeys(called) if f not in known]
         known |= {*called}
     return found
-
-
-def recompiled(node: ast.FunctionDef, file: str) -> CodeType:
-    """Compile a function's definition, without its decorators, annotations and defaults, which it loses.
-
-    Args:
-        node: the definition, a copy of what is in the file.
-        file: the file that the code is from, for messages.
-    """
-    given = node.args
-    node.decorator_list, node.returns = [], None
-    given.defaults, given.kw_defaults = [], [None for _ in given.kwonlyargs]
-    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
-        if parameter is not None:
-            parameter.annotation = None
-    made = compile(ast.Module([node], []), file, "exec", dont_inherit=True)
-    return next(held for held in made.co_consts if isinstance(held, CodeType))

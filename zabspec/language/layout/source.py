@@ -15,7 +15,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from zabspec.errors import RequestError
-from zabspec.language.layout.bytecode import all_code, recompiled
+from zabspec.language.layout.bytecode import all_code
 from zabspec.language.layout.place import SourcePlace, relative
 
 
@@ -224,6 +224,39 @@ def annotated(node: ast.expr) -> str:
     return ast.unparse(node)
 
 
+def check_open(function: FunctionType, line: int) -> None:
+    """Check that a function reads no names of an enclosing one.
+
+    Raises:
+        LanguageError: it does.
+    """
+    code = function.__code__
+    if names := ", ".join(code.co_freevars):
+        said = f"{function.__name__} reads names of an enclosing function, which the language does not support: {names}"
+        raise LanguageError(code.co_filename, line, said)
+
+
+def recompiled(function: FunctionType, node: ast.FunctionDef) -> CodeType:
+    """Compile a function's definition, without its decorators, annotations and defaults, which it loses.
+
+    Args:
+        function: the function.
+        node: the definition, a copy of what is in the file.
+
+    Raises:
+        LanguageError: the function reads names of an enclosing one, which it would lose, too.
+    """
+    check_open(function, node.lineno)
+    given = node.args
+    node.decorator_list, node.returns = [], None
+    given.defaults, given.kw_defaults = [], [None for _ in given.kwonlyargs]
+    for parameter in (*given.posonlyargs, *given.args, *given.kwonlyargs, given.vararg, given.kwarg):
+        if parameter is not None:
+            parameter.annotation = None
+    made = compile(ast.Module([node], []), function.__code__.co_filename, "exec", dont_inherit=True)
+    return next(held for held in made.co_consts if isinstance(held, CodeType))
+
+
 def from_lambda(function: FunctionType, name: str, like: ast.FunctionDef) -> FunctionType:
     """Return a function of a name that does what a lambda does, with the annotations of another's parameters."""
     places = {*function.__code__.co_positions()}
@@ -238,7 +271,7 @@ def from_lambda(function: FunctionType, name: str, like: ast.FunctionDef) -> Fun
                 for node in ast.walk(made):
                     if "lineno" in node._attributes and not hasattr(node, "lineno"):
                         ast.copy_location(node, part)
-                code = recompiled(copy.deepcopy(made), function.__code__.co_filename)
+                code = recompiled(function, copy.deepcopy(made))
                 out = FunctionType(code, function.__globals__, name)
                 out.__module__ = function.__module__
                 vars(out)["syntax"] = made

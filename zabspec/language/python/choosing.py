@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from zabspec.language.layout.bytecode import recompiled
-from zabspec.language.layout.source import definition
+from zabspec.language.layout.source import definition, recompiled
 from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.meanings import OF_PYTHON
@@ -49,7 +48,7 @@ def may_choose(function: FunctionType, step: str, names: Mapping[str, Any]) -> F
     for part in ast.walk(node):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    code = recompiled(copy.deepcopy(node), function.__code__.co_filename)
+    code = recompiled(function, copy.deepcopy(node))
     out = FunctionType(code, function.__globals__, node.name)
     out.__module__ = function.__module__
     vars(out).update({k: v for k, v in vars(function).items() if k in ("apart", "beside")}, syntax=node)

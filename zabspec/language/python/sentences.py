@@ -18,9 +18,9 @@ from functools import cache
 from types import CodeType, FunctionType
 from typing import Any
 
-from zabspec.language.layout.bytecode import global_names, recompiled
+from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.place import is_own_file
-from zabspec.language.layout.source import definition
+from zabspec.language.layout.source import definition, recompiled
 from zabspec.language.python.arithmetic import Checked, may_overflow
 
 MARK = "broken"  # what the function is called
@@ -130,7 +130,7 @@ def with_sentences(function: FunctionType, sets: frozenset[str] = frozenset()) -
         sets: the names of fields that hold sets.
 
     Raises:
-        LanguageError: the file no longer matches what was loaded from it.
+        LanguageError: the file no longer matches what was loaded from it, or it reads names of an enclosing function.
     """
     code = function.__code__
     says, checked = MARK in global_names(code), Checked(sets, may_overflow(function))
@@ -139,4 +139,4 @@ def with_sentences(function: FunctionType, sets: frozenset[str] = frozenset()) -
     node = checked.visit(copy.deepcopy(definition(function)))
     if not says and not checked.numbers and not checked.changed:
         return code
-    return recompiled(Deferred().visit(node) if says else node, code.co_filename)
+    return recompiled(function, Deferred().visit(node) if says else node)

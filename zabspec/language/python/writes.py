@@ -12,8 +12,8 @@ import ast
 import copy
 from types import FunctionType
 
-from zabspec.language.layout.bytecode import names_in, recompiled
-from zabspec.language.layout.source import definition
+from zabspec.language.layout.bytecode import names_in
+from zabspec.language.layout.source import definition, recompiled
 
 WROTE = "wrote"  # the world's function that notes a write
 
@@ -78,7 +78,7 @@ def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionTy
     telling.visit(node)
     if not telling.found:
         return function
-    made = recompiled(copy.deepcopy(node), code.co_filename)
+    made = recompiled(function, copy.deepcopy(node))
     out = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     out.__dict__.update(vars(function), syntax=node)
     out.__module__, out.__doc__ = function.__module__, function.__doc__
