@@ -230,13 +230,6 @@ def first_time(path: Path) -> str:
     return next((said for _, text in lines_of(path) if (said := time_of(text)) is not None), "")
 
 
-def numbers_of(paths: list[Path]) -> list[int]:
-    """Return the number of the server of each log; one that no line names has a number that no other log has."""
-    named = [number_of(path, -1) for path in paths]
-    free = (n for n in count(1) if n not in named)
-    return [n if n >= 0 else next(free) for n in named]
-
-
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
     """Name a file in the error that it cannot be read."""
@@ -244,6 +237,20 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except Unreadable as problem:
         raise Unreadable(None, f"{path}: {problem}") from None
+
+
+def server_numbers(paths: list[Path]) -> list[int]:
+    """Return the number of the server of each log; one that no line names has a number that no other log has.
+
+    Raises:
+        Unreadable: one cannot be read; names it.
+    """
+    named = []
+    for path in paths:
+        with naming(path):
+            named.append(number_of(path, -1))
+    free = (n for n in count(1) if n not in named)
+    return [n if n >= 0 else next(free) for n in named]
 
 
 def read_text_logs(paths: list[Path]) -> TextHistory:
@@ -259,11 +266,9 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
     events: dict[int, list[ServerLine]] = defaultdict(list)
     files: dict[int, list[str]] = defaultdict(list)
     silent, heads = [], []
-    for path in paths:
+    for number, path in zip(server_numbers(paths), paths, strict=True):
         with naming(path):
-            heads.append((first_time(path), number_of(path, -1), path))
-    free = (n for n in count(1) if all(n != number for _, number, _ in heads))
-    heads = [(begin, number if number >= 0 else next(free), path) for begin, number, path in heads]
+            heads.append((first_time(path), number, path))
     for _, number, path in sorted(heads, key=itemgetter(0)):
         with naming(path):
             before = sum(map(len, events.values()))
