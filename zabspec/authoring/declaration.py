@@ -412,9 +412,24 @@ class Action:
     leaves: bool = False
 
 
-def as_function(function: Callable[..., Any]) -> FunctionType:
-    """Return a marked function: for a tool it is a callable, and Python made it of `def`."""
-    return cast(FunctionType, function)
+MARKED = "__marked__"  # where a file keeps its functions with a mark, which are all to be found by their names
+
+
+def as_function(function: object, what: str = "what is marked") -> FunctionType:
+    """Return a function: for a tool it is a callable, and Python made it of `def`.
+
+    Raises:
+        ProtocolError: it is something else.
+    """
+    if not isinstance(function, FunctionType):
+        raise ProtocolError(f"{what} is a function, not of type {type(function).__name__}")
+    return function
+
+
+def put_mark(function: Callable[..., Any], mark: str, made: object) -> None:
+    """Mark a function."""
+    vars(as_function(function))[mark] = made
+    as_function(function).__globals__.setdefault(MARKED, []).append(function)
 
 
 def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
@@ -426,12 +441,12 @@ def mark_step(function: Callable[..., Any], mark: str, made: object) -> None:
     if not vars(function).keys().isdisjoint(("made_action", "made_change")):
         said = f"{function.__name__} is marked as a step twice: mark two functions"
         raise ProtocolError(f"{said}, which may share a third")
-    vars(function)[mark] = made
+    put_mark(function, mark, made)
 
 
 def name_of(function: Callable[..., Any]) -> str:
     """Return a function's name as people read it."""
-    return function.__name__.replace("_", "-")
+    return as_function(function).__name__.replace("_", "-")
 
 
 WEAK, STRONG = "weak", "strong"
@@ -469,7 +484,8 @@ class Optional(TypedDict, total=False):
 def marking(mark: str, given: Optional, fair: bool = True, **more: Any) -> Callable[[Does], Does]:
     """Return the decorator that marks a step."""
     fairness, budget = given.get("fair", fair), given.get("budget", "")
-    when = cast(FunctionType | None, given.get("when"))
+    asked = given.get("when")
+    when = None if asked is None else as_function(asked, "when=")
     check_fairness(fairness, "process", budget)
 
     def made(function: Does) -> Does:
@@ -596,7 +612,7 @@ def initial(function: Change) -> Change:
 
     It may choose, `s.turn = any_of(s, processes(s))`: then runs begin in several states, all of which are explored.
     """
-    function.begins_runs = True  # type: ignore[attr-defined]
+    put_mark(function, "begins_runs", True)
     return function
 
 
@@ -605,7 +621,7 @@ def final(function: Looks) -> Looks:
 
     A state without a step in which a marked function is false is a deadlock.
     """
-    function.ends_runs = True  # type: ignore[attr-defined]
+    put_mark(function, "ends_runs", True)
     return function
 
 
@@ -614,7 +630,7 @@ def receives(function: Does) -> Does:
 
     Its parameters are `(s, p, source, m: VOTE)`, or the same without the source.
     """
-    function.receives = True  # type: ignore[attr-defined]
+    put_mark(function, "receives", True)
     return function
 
 
@@ -630,7 +646,7 @@ def observation(bare: Does | None = None, /, **read_as: str) -> Does | Callable[
     """
 
     def mark(function: Does) -> Does:
-        function.observes = True  # type: ignore[attr-defined]
+        put_mark(function, "observes", True)
         function.acts = ""  # type: ignore[attr-defined]  # set by the reader of the file
         function.read_as = read_as  # type: ignore[attr-defined]
         return function
@@ -680,10 +696,11 @@ def safety(
             raise ProtocolError(f"a property is over state, history or step, not {over!r}{ends}")
         if witness is None and over != STEP and as_function(function).__code__.co_argcount > 1:
             raise ProtocolError("a property of messages needs a witness, of the state alone: @safety(witness=...)")
-        shown = (first_paragraph(witness.__doc__) or name_of(witness)) if witness else f"any {over}"
+        premise_of = None if witness is None else as_function(witness, "witness=")
+        shown = f"any {over}" if premise_of is None else first_paragraph(premise_of.__doc__) or name_of(premise_of)
         words = unwrapped(premise) or shown.rstrip(".")
         made = Property(name or name_of(function), over, "", words, function, witness or function, default=default)
-        function.claim = made  # type: ignore[attr-defined]
+        put_mark(function, "claim", made)
         return function
 
     return mark if bare is None else mark(bare)
@@ -697,7 +714,7 @@ def invariant(function: Looks) -> Looks:
     may.
     """
     made = Property(name_of(function), STATE, "", "any state", function, function, default=False)
-    function.claim = made  # type: ignore[attr-defined]
+    put_mark(function, "claim", made)
     return function
 
 
@@ -715,7 +732,7 @@ def progress(bare: Looks | None = None, /, *, again: bool = False) -> Looks | Ca
 
     def mark(function: Looks) -> Looks:
         made = ProgressProperty(name_of(function), "", function, again=again)
-        function.progress_property = made  # type: ignore[attr-defined]
+        put_mark(function, "progress_property", made)
         return function
 
     return mark if bare is None else mark(bare)

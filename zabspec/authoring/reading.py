@@ -46,7 +46,7 @@ from zabspec.authoring.clocks import (
     refuse_unset,
     with_clocks,
 )  # fmt: skip
-from zabspec.authoring.declaration import ENDS, Action, Declaration, ProtocolError, Size, Variant
+from zabspec.authoring.declaration import ENDS, MARKED, Action, Declaration, ProtocolError, Size, Variant
 from zabspec.authoring.files import failed, read_file
 from zabspec.authoring.glue import (
     BY_ROLE,
@@ -634,6 +634,8 @@ class _Reader:
         for module in (*(sys.modules[n] for n in self.declared.extends), self.module):
             given = vars(module).items()
             self.functions |= {n: v for n, v in given if isinstance(v, FunctionType) and self.own(v)}
+        if self.checked:
+            self.check_marked()
         if not self.declared.shared_names:
             for n, function in self.functions.items():
                 renamed = is_renamed(n, function)
@@ -648,6 +650,23 @@ class _Reader:
         self.variants = self.declared_variants()
         self.sent: Sequence[Sending] = ()  # the messages that are sent, once it is checked
         self.check_variants()
+
+    def check_marked(self) -> None:
+        """Check that every function that the file marks, and every hook, is found by a name: no other would be asked.
+
+        Raises:
+            ProtocolError: one is not.
+        """
+        found = {function.__code__ for function in self.functions.values()}
+        for function in vars(self.module).get(MARKED, ()):
+            if function.__code__ not in found:
+                said = f"{function.__name__} is marked, but at the end of the file no name means it"
+                raise self.fail(function, f"{said}: mark what a `def` of the file makes, last")
+        for name in self.called & vars(self.module).keys():
+            if callable(given := vars(self.module)[name]) and not isinstance(given, FunctionType):
+                raise misdeclared(
+                    self.name, ("function", name), f"{name} is a function, not of type {type(given).__name__}"
+                )
 
     def name_lambdas(self) -> None:
         """Make a function of the file of each lambda that says when a step is possible, or what a witness shows."""
