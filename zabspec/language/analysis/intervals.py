@@ -65,6 +65,9 @@ def calculated(op: str, left: Interval, right: Interval) -> Interval:
             return 0, min(high for low, high in (left, right) if low >= 0)
         case "|" | "^" if a >= 0 and c >= 0:
             return 0, (1 << max(b, d).bit_length()) - 1
+        case "&" | "|" | "^":  # a result needs no more bits than the wider of the two
+            bits = max(max(x, ~x).bit_length() for x in (a, b, c, d))
+            return -1 << bits, (1 << bits) - 1
         case "<<" if 0 <= c <= d < 64:
             return extremes([x << y for x in left for y in right])
         case ">>" if 0 <= c <= d < 64:
