@@ -92,6 +92,7 @@ SETS = {"|": "m in a or m in b", "&": "m in a and m in b", "-": "m in a and m no
 INSTEAD = {
     "print": ": `zabcheck walk` shows every state", "random": ": a choice of any kind is any_of(...) or choose(...)",
     "time": ": declare a timer or a clock", "sorted": ": loop over the numbers in their order",
+    "range": " outside of loops and tests: write for k in range(...), or x in range(...)",
     "int": ": write 1 if ... else 0", "next": ": write min(... for ..., default=0), or any_of(s, {...}) for each",
 }  # fmt: skip
 TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
