@@ -42,7 +42,7 @@ class Inductive(Answered):
     def sentence(self) -> str:
         if self.outcome.obstacles:
             return f"nothing is proved: {self.outcome.obstacles[0]}"
-        broken = [v.name for v in self.said() if v.verdict in (BROKEN, "not inductive")]
+        broken = self.outcome.refuted or [v.clause.name for v in self.outcome.verdicts if v.word == "not inductive"]
         return f"{answer_of(self.outcome)[0]}{': ' if broken else ''}{', '.join(broken)}; {conclusion(self.outcome)}"
 
     @property

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from checker.cli import main
 from checker.commands.init import START
 from checker.explore.premises import Premises, reached_by, stages
-from checker.proofs.report.induction import answer_of, as_object, as_text, proved_of
+from checker.proofs.report.induction import Inductive, answer_of, as_object, as_text, proved_of
 from checker.proofs.symbolic import pool
 from checker.proofs.symbolic.induction import InductionFinding
 from checker.proofs.symbolic.pool import Outcome, Question, Verdict
@@ -142,6 +142,7 @@ def test_a_violated_property_is_not_proved_beside_a_wrong_clause() -> None:
     assert "2 of 5 proved" in (text := " ".join(as_text(outcome).split()))
     assert "2 violated in a run: delivered-is-chosen, durability" in text
     assert "violated in a run of 11 steps: durability" in as_text(outcome)
+    assert Inductive(outcome).sentence.startswith("violated: delivered-is-chosen, durability; 2 of 5 proved")
 
 
 CLAIMS = """
