@@ -113,7 +113,7 @@ KILLERS = (
     Killers(
         ("checker/live/kernel.py",),
         ("tests/live/test_live.py", "tests/live/test_components.py", "tests/live/test_fairness.py",
-         "tests/live/test_lasso_files.py"),
+         "tests/live/test_lasso_files.py", "tests/own/test_starts_that_choose.py"),
         dearest=8.0,
     ),
     Killers(("checker/search/kernel.py",), ("tests/search/test_search.py",), dearest=10.0),
