@@ -22,7 +22,7 @@ from traces.explain.text import parted
 from traces.record import trace as recorded
 from zabspec.language.layout.kinds import Int
 from zabspec.language.layout.notation import value_text
-from zabspec.model import Configuration
+from zabspec.model import Configuration, Model
 
 ROW = "ZK-1282"
 MASK = re.compile(r"\b(?:[6-9]\d|\d{3,})\b")  # a number that could be a set of transactions
@@ -71,13 +71,13 @@ def test_a_row_is_a_story_with_its_run(folder: Path) -> None:
 
 def test_a_step_is_told_with_one_look_at_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each look reads all the files of a text again; a story of 34 steps had 342."""
-    trace, looks, text_of = walk(FAULTY, 1, 3), [], recorded.text_of
+    trace, looks, model_of = walk(FAULTY, 1, 3), [], recorded.model_of
 
-    def counted(name: str) -> str:
-        looks.append(name)
-        return text_of(name)
+    def counted(configuration: Configuration) -> Model:
+        looks.append(configuration)
+        return model_of(configuration)
 
-    monkeypatch.setattr(recorded, "text_of", counted)
+    monkeypatch.setattr(recorded, "model_of", counted)
     for step in trace.steps:
         changed(trace, step.number)
     assert len(looks) == len(trace.steps) == 3
