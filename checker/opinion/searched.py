@@ -11,6 +11,7 @@ import math
 import random
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -111,7 +112,7 @@ class InMachineCode:
 
     def judged_step(self, before: bytes, after: bytes) -> tuple[Names, Names]:
         broken, met = self.code.judged_step(before, after, self.of_steps, self.with_premise)
-        return frozenset(self.named(broken)), frozenset(self.named(met))
+        return Names(self.named(broken)), Names(self.named(met))
 
 
 class InPython:
@@ -136,15 +137,16 @@ class InPython:
             return None
 
     def judged_step(self, before: bytes, after: bytes) -> tuple[Names, Names]:
-        names, of_steps = self.engine.names, [p for p in self.properties if p.of == STEP]
-
-        def views() -> tuple[StateView, StateView]:
-            return StateView(self.layout, after), StateView(self.layout, before)
-
-        return (
-            frozenset(p.name for p in of_steps if not keeps(p, names, *views())),
-            frozenset(p.name for p in of_steps if p.name in self.with_premise and meets(p, names, *views())),
-        )
+        broken, met = set(), set()
+        for p in [p for p in self.properties if p.of == STEP]:
+            views = StateView(self.layout, after), StateView(self.layout, before)
+            with suppress(*ERRORS):  # one that errs violates nothing, and meets nothing, as in machine code
+                if not keeps(p, self.engine.names, *views):
+                    broken.add(p.name)
+            with suppress(*ERRORS):
+                if p.name in self.with_premise and meets(p, self.engine.names, *views):
+                    met.add(p.name)
+        return Names(broken), Names(met)
 
 
 class Comparison:

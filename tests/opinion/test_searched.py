@@ -114,6 +114,16 @@ def test_a_run_to_an_error_ends_before_the_step_that_fails(tmp_path: Path) -> No
     assert answer.second.difference == ""
 
 
+@pytest.mark.parametrize("engine", ["compiled", "interpret"])
+def test_a_premise_of_steps_that_errs_is_an_error_of_the_search(tmp_path: Path, engine: str) -> None:
+    text = ERRS.replace("counted(s: State)", "counted(before: State, event: State, s: State)")
+    text = text.replace("s.count[0] > 0", "s.count[s.count[0] + 2] > 0").replace("(witness", '(over="step", witness')
+    (tmp_path / "errs.py").write_text(text.replace("few(s: State)", "few(before: State, event: State, s: State)"))
+    answer = Explore(str(tmp_path / "errs.py"), engine=engine, evidence="explored").answer()
+    assert (answer.exit_code, answer.second.difference, answer.second.none) == (1, "", "")
+    assert answer.exploration.failed
+
+
 def test_a_field_that_is_declared_again_is_one(tmp_path: Path) -> None:
     base = 'class Base(Fields):\n    count: Each[Node, Annotated[int, Range(1, 9)]] = volatile("another count")\n\n\n'
     text = ERRS.replace("class State(Fields)", f"{base}class State(Base)").replace("s.count[p] += 1", "s.count[p] = 1")

@@ -113,7 +113,7 @@ def test_a_start_that_comes_to_the_end_of_a_file(tmp_path: Path, name: str, data
 def test_of_a_node_that_a_snapshot_has_only_a_plain_create_changes_the_parent(
     tmp_path: Path, kind: int, cversion: int
 ) -> None:
-    """As a closed session does before 3.6 whose node another has made anew while the snapshot was written."""
+    """As before 3.6: a session closes, and another makes its node again while the snapshot is written."""
     made = server([Txn(zxid(1, 1), *create("/a", version=7, kind=kind))])
     made.snapshots[0] = snapshot_bytes(tree_of([Txn(zxid(1, 1), *create("/a"))]), None)
     folder = made.write(tmp_path / "server1")

@@ -574,7 +574,7 @@ def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Pat
     question(*case[:2])
     known = take_along(kept_there)
     assert distributed(cluster, tmp_path, case, few) == wanted
-    if case[0] is not DISKS:  # a text of one's own has another key there
+    if case[0] is not DISKS:  # a user protocol has another key there
         assert set(os.listdir(kept_there)) == known, "the tasks found the code that there was"
 
 
