@@ -63,7 +63,8 @@ def test_what_goes_on_from_a_checkpoint_counts_what_one_run_does(tmp_path: Path,
     folder = tmp_path / "kept"
     explored(folder, depth=depth)
     assert figures(explored(folder, resume=True, threads=2)) == whole()
-    assert figures(explored(folder, resume=True)) == whole()  # it is at its end
+    for _ in range(2):  # it is at its end, and stays whole there
+        assert figures(explored(folder, resume=True)) == whole()
 
 
 def killed_at(where: Path, operation: int) -> bool:

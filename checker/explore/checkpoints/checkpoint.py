@@ -279,7 +279,7 @@ class Checkpoint(Generic[Where]):
         superfluous = [f"{folder_of(level.depth)}/{n}" for n in self.storage.names(folder_of(level.depth))]
         superfluous += [f"{folder_of(level.depth + 1)}/{n}" for n in self.storage.names(folder_of(level.depth + 1))]
         if before is not None:
-            superfluous += [file.name for part in before.parts for file in (part.states, *part.runs) if file.count]
+            superfluous += [file.name for part in before.parts for file in (part.states, *part.runs) if file.name]
         needed = {file.name for file in files_of(level)}
         self.storage.remove(name for name in superfluous if name not in needed)
 
@@ -314,8 +314,8 @@ def located(level: Level, share: int, place: int) -> tuple[int, int]:
 
 
 def files_of(level: Level) -> list[File]:
-    """Return the non-empty files of a level: states, predecessors and runs."""
-    return [f for part in level.parts for f in (part.states, part.predecessors, *part.runs) if f.count]
+    """Return the files of a level: states, predecessors and runs."""
+    return [f for part in level.parts for f in (part.states, part.predecessors, *part.runs) if f.name]
 
 
 def digest(question: dict[str, Any], level: dict[str, Any]) -> str:
