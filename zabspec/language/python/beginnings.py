@@ -44,8 +44,9 @@ class Choices:
             return self.trail[self.taken - 1][0]
         if self.number is None and most > 1:
             raise SeveralStarts(
-                f"{asked_at()}a run may begin in several states, and only explorations on this machine, --live, "
-                "random searches and exports to TLA+ take all of them: choose one by its number, --start :0"
+                f"{asked_at()}a run may begin in several states, and only explorations on this machine without "
+                "--checkpoint, --live, random searches and exports to TLA+ take all of them: choose one by its number, "
+                "--start :0"
             )
         chosen = self.rest % most
         self.rest //= most
