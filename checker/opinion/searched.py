@@ -296,7 +296,7 @@ class Comparison:
     def by_second(self, second: tuple[Any, ...], terminal: bool) -> tuple[set[str], set[str], list[str]]:
         """Return what a state violates, whose premises it meets, and what errs, by the second semantics."""
         judge = self.judge
-        judge.after.load(second)
+        judge.after.__load__(second)
         judge.errors.clear()
         asked = judge.of_states(False) + (judge.of_states(True) if terminal else [])
         violated = judge.violated(terminal)

@@ -166,7 +166,7 @@ def causal_order(s: Any) -> bool:
 
 def stable(s: Any, q: int) -> Any:
     """Return what q has in its history for certain: where power may be lost still, what it has forced."""
-    loses = s.world.disks and s.power_losses_left + s.outages_left > 0
+    loses = s.__world__.disks and s.power_losses_left + s.outages_left > 0
     return s.history_images[q][0] if loses else s.history[q]
 
 

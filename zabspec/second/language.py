@@ -1,4 +1,4 @@
-"""What a protocol imports (section 3.1): all names, bound to this explorer. What acts on a state asks `s.world`."""
+"""What a protocol imports (section 3.1): all names, bound to this explorer. What acts on a state asks `s.__world__`."""
 
 from __future__ import annotations
 
@@ -548,7 +548,7 @@ def _acting(name: str) -> Callable:
     """Return the function of the language that the world of the model carries out."""
 
     def call(s: Any, *args: Any, **named: Any) -> Any:
-        return getattr(s.world, "do_" + name)(*args, **named)
+        return getattr(s.__world__, "do_" + name)(*args, **named)
 
     call.__name__ = name
     return call
@@ -560,7 +560,7 @@ def arm_timer(s: Any, p: int, timer: int = 0) -> None:
 
 def members_of(s: Any, role: Any = None) -> range:
     """Return the processes of a role, or all (A1)."""
-    return range(s.world.n) if role is None else s.world.model.ranges[role.__name__]
+    return range(s.__world__.n) if role is None else s.__world__.model.ranges[role.__name__]
 
 
 processes = members_of
@@ -593,7 +593,7 @@ def any_of(s: Any, role: Any) -> int:
     if role is not None and not hasattr(role, "__name__"):
         there = sorted(role)
         if not there:
-            s.world.nothing_to_choose(sys._getframe(1).f_code)
+            s.__world__.nothing_to_choose(sys._getframe(1).f_code)
         return there[choose(s, len(there))]
     everybody = members_of(s, role)
     return everybody[choose(s, len(everybody)) if len(everybody) > 1 else 0]
@@ -610,17 +610,17 @@ def is_quorum(s: Any, members: Any, of: Any = None) -> bool:
         return 2 * len(set(members)) > len(members_of(s, of))
     if of is not None:
         return 2 * len(set(members) & set(of)) > len(set(of))
-    return s.world.model.size.is_quorum(list(members))
+    return s.__world__.model.size.is_quorum(list(members))
 
 
 def is_down(s: Any, p: int) -> bool:
     """Whether p has crashed and not recovered, in the state that s shows (F1)."""
-    return s.world.down(s, p)
+    return s.__world__.down(s, p)
 
 
 def spend_election(s: Any) -> None:
     """Spend one of the elections, if the protocol counts them: a start has it behind it (J3)."""
-    s.world.spend_election()
+    s.__world__.spend_election()
 
 
 forget, choose = _acting("forget"), _acting("choose")

@@ -18,7 +18,7 @@ def in_zxid_order(txns: list) -> bool:
 def carried(s: Any, history: Any, sent: Any) -> bool:
     """Return whether a message carries a history; with `missing-only` it carries the end of one."""
     whole, part = list(history), list(sent)
-    return part == (whole[len(whole) - len(part) :] if "missing-only" in s.world.model.size.variant else whole)
+    return part == (whole[len(whole) - len(part) :] if "missing-only" in s.__world__.model.size.variant else whole)
 
 
 def grown(before: Any, after: Any) -> list:

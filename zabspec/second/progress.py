@@ -78,7 +78,7 @@ def stable_phase(world: World, states: Iterable[tuple], named: int, may: Callabl
         return numbers[state]
 
     for state in states:
-        world.s.load(state)
+        world.s.__load__(state)
         if named >= 0 and not world.up(named):
             continue
         cells = list(state)
@@ -213,7 +213,7 @@ def waiting(world: World, stable: Stable, function: Callable, p: int, named: int
     s, extra = world.s, (named,) if function.__code__.co_argcount == 3 else ()
     result = []
     for state in stable.states[: len(stable.enabled)]:
-        s.load(state)
+        s.__load__(state)
         try:
             result.append(bool(function(s, p, *extra)))
         except (Fault, ZeroDivisionError):

@@ -78,7 +78,7 @@ class Judge:
         self.steps = [p for p in properties if p.over == "step"]
         self.before, self.event, self.after = (world.layout.object() for _ in range(3))
         for s in (self.before, self.event, self.after):
-            s.world = world
+            s.__world__ = world
         self.errors: list[str] = []
         self.of_history = [p for p in properties if p.over == "history" and not p.needs_witness]
         offset = world.layout.offset
@@ -104,7 +104,7 @@ class Judge:
     def violated(self, terminal: bool) -> set[str]:
         """Return the properties of states that the state that `after` shows violates, in a terminal one all of them."""
         asked = self.of_states(False) + (self.of_states(True) if terminal else [])
-        key = tuple(self.after.cells[self.history])
+        key = tuple(self.after.__cells__[self.history])
         if key not in self.known:
             self.known[key] = {p.name for p in self.of_history if self.violates(p)}
         rest = [p for p in asked if p.over != "history" or p.needs_witness]
@@ -121,7 +121,7 @@ class Judge:
 
     def state(self, state: tuple, depth: int, terminal: bool = False) -> None:
         """Judge the properties of states, or the terminal ones."""
-        self.after.load(state)
+        self.after.__load__(state)
         for prop in self.of_states(terminal):
             if prop.violated is None and self.violates(prop):
                 prop.violated = depth
@@ -132,7 +132,7 @@ class Judge:
         """Show a step from now on: the state before it, its annotations, and the state after it (P4)."""
         before, event, after = self.before, self.event, self.after
         for s, values in ((before, state), (event, result), (after, result)):
-            s.load(values)
+            s.__load__(values)
         event.event, event.event_process, event.event_peer = step.number, step.process, step.peer
         event.event_message = step.message or NO_MESSAGE
         event.accepts, event.accept_epoch = self.world.accepts, self.world.accept_epoch

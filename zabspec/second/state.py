@@ -163,7 +163,7 @@ class Layout:
         return self.snapshot(cells)
 
     def object(self, wrote: Callable | None = None) -> Any:
-        """Make an object through which functions see a state; `load` gives it one.
+        """Make an object through which functions see a state; `__load__` gives it one.
 
         Args:
             wrote: called with the place of each write to a persistent field.
@@ -179,7 +179,7 @@ class Layout:
             else:
                 names[field.name] = _single(field.kind, self.offset[field.name])
         made = type("S", (State,), names)()
-        made.cells = cells
+        made.__cells__ = cells
         made.__dict__.update(attributes)
         return made
 
@@ -194,19 +194,19 @@ def _single(kind: Kind, place: int) -> property:
     """Return the property that reads and writes a field without axes."""
 
     def read(s: State) -> Any:
-        return kind.view(s.cells, place)
+        return kind.view(s.__cells__, place)
 
     def write(s: State, value: Any) -> None:
-        s.cells[place] = kind.store(value)
+        s.__cells__[place] = kind.store(value)
 
     return property(read, write)
 
 
 class State:
-    """What the functions of a protocol call `s`."""
+    """What the functions of a protocol call `s`; what is here besides its fields has a name that no field can have."""
 
-    cells: list
+    __cells__: list
 
-    def load(self, state: tuple) -> None:
+    def __load__(self, state: tuple) -> None:
         """Show `state` from now on."""
-        self.cells[:] = state
+        self.__cells__[:] = state

@@ -139,7 +139,7 @@ class World(Disks, History):
         self.layout = Layout(fields, self.n, self._constants())
         self.left = {b: self.layout.offset[f"{b}_left"] for b in budgets}
         self.s = self.layout.object(self.wrote if self.disks else None)
-        self.s.world, self.cells = self, self.s.cells
+        self.s.__world__, self.cells = self, self.s.__cells__
         self.volatile = [
             [k for f in model.fields if f.role is Role.VOLATILE for k in self.layout.entries(f, p)]
             for p in range(self.n)
@@ -369,7 +369,7 @@ class World(Disks, History):
         finally:
             sys.setprofile(None)
             self.asking, self.handling = None, True
-            self.s.load(kept)
+            self.s.__load__(kept)
         return True
 
     def do_durable(self, point: int) -> bool:
@@ -392,7 +392,7 @@ class World(Disks, History):
 
     def begun(self) -> tuple:
         """Return the initial state that follows from the choices."""
-        self.s.load(tuple(self.low))
+        self.s.__load__(tuple(self.low))
         for budget, place in self.left.items():
             self.cells[place] = self.model.amounts.get(budget, 0)
         for p in self.model.founders or ():
@@ -409,7 +409,7 @@ class World(Disks, History):
 
     def steps(self, state: tuple) -> list[Step]:
         """Return the steps enabled in a state (M4), or raise a `Fault` if a guard meets an error (R2)."""
-        self.s.load(state)
+        self.s.__load__(state)
         try:
             steps = [*self.network_steps(), *self._common_steps()]
         except ZeroDivisionError as error:
@@ -420,7 +420,7 @@ class World(Disks, History):
         """Yield a result of the step, or its error, for each way of choosing (E12)."""
         trail: list[list[int]] = []
         while True:
-            self.s.load(state)
+            self.s.__load__(state)
             self.trail, self.at, self.product, self.accepts, self.accept_epoch = trail, 0, 1, 0, 0
             try:
                 step.effect()
@@ -484,7 +484,7 @@ class World(Disks, History):
             of_states = [f for f in finals if f.__code__.co_argcount == 1]
             each = [(f, p) for f in finals if f not in of_states for p in self.takes(f)]
             return all(f(seen) for f in of_states) and all(f(seen, p) for f, p in each)
-        self.s.load(tuple(seen.cells))
+        self.s.__load__(tuple(seen.__cells__))
         up = [p for p in range(self.n) if not self.outside(self.s, p) and self.up(p)]
         never = [p for p in range(self.n) if self.outside(self.s, p) and p not in self.s.departed]
         steps = [(w, f, p) for _, b, w, f in self.actions if b for p in (never if getattr(f, "joins", False) else up)]
