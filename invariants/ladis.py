@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from invariants.core import place, same_instance, second_of_instance, was_abcast
 from invariants.registry import HISTORY, TERMINAL, Property
-from zabspec.language.python.lang import Node, State, broken, is_quorum
+from zabspec.language.python.lang import Members, Node, State, broken, is_quorum
 from zabspec.protocols.ladis import may_abcast
 
 
@@ -72,32 +72,36 @@ def both_delivered(h: State) -> bool:
     return False
 
 
-def is_followed(s: State, l: Node) -> bool:
-    """Return whether process l leads in broadcast mode, and a quorum follows it, itself included."""
-    followed = is_quorum(s, {f for f in range(s.NODES) if f == l or (s.leader[f] == l and s.synced[f])})
-    return may_abcast(s, l) and followed
+def delivers_all(s: State, l: Node, following: Members) -> bool:
+    """Return whether these, who follow l, have delivered all that any server ever did."""
+    for p in range(s.NODES):
+        for k in range(len(s.delivered[p])):
+            t = s.delivered[p][k]
+            for f in range(s.NODES):
+                if f in following and place(s, f, t) < 0:
+                    if f == l:
+                        return broken(f"p{p} delivered {t}, but p{l}, which a quorum follows, never will")
+                    return broken(f"p{p} delivered {t}, but p{f}, which follows p{l}, never will")
+    return True
+
+
+def followers(s: State, l: Node) -> Members:
+    """Return who follows process l, itself included, if it leads in broadcast mode."""
+    return {f for f in range(s.NODES) if may_abcast(s, l) and (f == l or (s.leader[f] == l and s.synced[f]))}
 
 
 def reliable_delivery(s: State) -> bool:
     """Reliable delivery (LADIS'08 2): if a message, m, is delivered by one server, then it will be
     eventually delivered by all correct servers. As a safety property: where nothing more can happen
     and a quorum follows a leader, it and they have delivered all that any server ever did."""
-    for l in range(s.NODES):
-        if is_followed(s, l):
-            for p in range(s.NODES):
-                for k in range(len(s.delivered[p])):
-                    t = s.delivered[p][k]
-                    for f in range(s.NODES):
-                        if (f == l or (s.leader[f] == l and s.synced[f])) and place(s, f, t) < 0:
-                            if f == l:
-                                return broken(f"p{p} delivered {t}, but p{l}, which a quorum follows, never will")
-                            return broken(f"p{p} delivered {t}, but p{f}, which follows p{l}, never will")
-    return True
+    return all(not is_quorum(s, followers(s, l)) or delivers_all(s, l, followers(s, l)) for l in range(s.NODES))
 
 
 def delivered_under_a_leader(s: State) -> bool:
     """A quorum follows a leader, and a transaction is delivered."""
-    return any(len(s.delivered[p]) > 0 for l in range(s.NODES) if is_followed(s, l) for p in range(s.NODES))
+    return any(
+        len(s.delivered[p]) > 0 and is_quorum(s, followers(s, l)) for l in range(s.NODES) for p in range(s.NODES)
+    )
 
 
 def two_ordered(h: State) -> bool:

@@ -1,8 +1,10 @@
-"""State when a new leader takes over (LADIS'08 3), and when none has to, over the fields of `zab` and `ladis`."""
+"""State when a new leader takes over (LADIS'08 3), and what one that stays has everybody deliver, over the fields of
+`zab` and `ladis`."""
 
 from __future__ import annotations
 
-from invariants.registry import STATE, STEP, Property
+from invariants.ladis import delivers_all
+from invariants.registry import STATE, STEP, TERMINAL, Property
 from zabspec.language.python.lang import NOBODY, Members, Node, State, broken, is_quorum
 from zabspec.worlds.steps import LEADER_LEARNS
 from zabspec.zab import ESTABLISHED, SYNCHRONIZATION, may_abcast  # which is `ladis`'s own where that is judged
@@ -69,6 +71,27 @@ def previous_leader_abandoned(s: State) -> bool:
 def a_previous_leader_goes_on(s: State) -> bool:
     """Leaders of two epochs are established, each by what it knows."""
     return two_lead(s, {p for p in range(s.NODES) if s.stage[p] == ESTABLISHED})
+
+
+def in_phase_3(s: State, l: Node) -> Members:
+    """Return who is in Phase 3 under leader l, itself included, if it is established."""
+    return {
+        f for f in range(s.NODES) if s.stage[l] == ESTABLISHED and s.leader[f] == l and s.phase[f] > SYNCHRONIZATION
+    }
+
+
+def zab_reliable_delivery(s: State) -> bool:
+    """Reliable delivery (LADIS'08 2), of zab: "[i]f a message, m, is delivered by one server, then it will be
+    eventually delivered by all correct servers": where nothing more can happen and a quorum is in Phase 3 under an
+    established leader, they have delivered all that any process ever did."""
+    return all(not is_quorum(s, in_phase_3(s, l)) or delivers_all(s, l, in_phase_3(s, l)) for l in range(s.NODES))
+
+
+def delivered_in_broadcast(s: State) -> bool:
+    """A quorum is in Phase 3 under an established leader, and a transaction is delivered."""
+    return any(
+        len(s.delivered[p]) > 0 and is_quorum(s, in_phase_3(s, l)) for l in range(s.NODES) for p in range(s.NODES)
+    )
 
 
 # --- ladis --------------------------------------------------------------------------------------
@@ -150,5 +173,10 @@ PROPERTIES = (
     Property(
         "service-goes-on", STEP, "LADIS'08 2", "an established leader loses a follower, and has a quorum without it",
         service_goes_on, a_follower_is_lost, default=False, protocols=("zab",),
+    ),
+    Property(
+        "zab-reliable-delivery", TERMINAL, "LADIS'08 2",
+        "nothing more can happen, a quorum is in Phase 3 under a leader, and a transaction is delivered",
+        zab_reliable_delivery, delivered_in_broadcast, default=False, protocols=("zab",),
     ),
 )  # fmt: skip

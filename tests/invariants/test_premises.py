@@ -281,6 +281,22 @@ def nothing_more_under_a_leader(s: Synthetic) -> Iterator[None]:
     s.state.stage[2] = 4
 
 
+def nothing_more_under_an_established_leader(s: Synthetic) -> Iterator[None]:
+    leads(s, 2, 1)
+    s.state.phase[2] = BROADCAST
+    follows(s, 0, 2)
+    s.state.phase[0] = BROADCAST
+    yield
+    s.deliver(1, s.abcast(2, 1))
+    s.state.phase[0] = SYNCHRONIZATION
+    yield
+    s.state.phase[0], s.state.leader[0] = BROADCAST, 1  # another's follower
+    yield
+    s.state.leader[0], s.state.stage[2] = 2, 3
+    yield
+    s.state.stage[2] = 4
+
+
 def two_writes_answered(s: Synthetic) -> Iterator[None]:
     a, b = s.abcast(0, 1), s.abcast(1, 2)
     s.deliver(2, a, b)  # neither was computed from the other
@@ -349,6 +365,7 @@ def the_last_process_may_broadcast(s: Synthetic) -> Iterator[None]:
 PREMISES: tuple[tuple[str, Story], ...] = (
     ("ladis-total-order", the_same_two),
     ("reliable-delivery", nothing_more_under_a_leader),
+    ("zab-reliable-delivery", nothing_more_under_an_established_leader),
     ("integrity", a_delivery),
     ("integrity", the_last_process_delivers),
     ("total-order", another_delivers_the_later),
