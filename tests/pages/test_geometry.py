@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from PIL import Image, ImageChops, ImageStat
 
 from checker.cli import main
 from checker.report.formats.html import page_of_parts
@@ -47,6 +48,7 @@ ESTABLISHED = "Have quorum of supporters, sids: [[1, 2]]; starting up and settin
 SIZES = {"phone": (390, 844), "screen": (1280, 800), "large": (1920, 1080)}
 # Markup, quotes, a mark that turns what follows around, and a word that no line has room for.
 NASTY = f"{HOSTILE}\"'\u202e{'x' * 300}"
+COARSE, MOST_APART = 12, 2.0  # pixels that are seen as one, and how far such may be apart on average, of 255
 UNFOLD = "for (const e of document.querySelectorAll('details')) e.open = true"
 
 
@@ -187,14 +189,34 @@ def looked_at(page: Browser, size: tuple[int, int], dark: bool) -> list[str]:
     return found
 
 
+def unlike(page: Browser, kept: Path, rewrite: bool) -> list[str]:
+    """Whether the screen is not what it was when somebody looked at it: `--rewrite` keeps it as it is now."""
+    now = page.screen()
+    if rewrite:
+        kept.parent.mkdir(exist_ok=True)
+        now.resize((now.width // 2, now.height // 2)).quantize(16).save(kept, optimize=True)
+    then = Image.open(kept).convert("L")
+    few = (now.width // COARSE, now.height // COARSE)  # of which a letter of another font changes little
+    apart = ImageStat.Stat(ImageChops.difference(now.resize(few), then.resize(few))).mean[0]
+    return [f"{kept.name}: it differs by {apart:.1f}"] if apart > MOST_APART else []
+
+
 @pytest.mark.slow(seconds=2)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_a_page_is_legible_on_every_screen(page: Browser, tmp_path: Path, kind: Callable[[Path], str]) -> None:
+def test_a_page_is_legible_on_every_screen(
+    page: Browser, tmp_path: Path, kind: Callable[[Path], str], request: pytest.FixtureRequest
+) -> None:
     path = tmp_path / "page.html"
-    path.write_text(kind(tmp_path), encoding="utf-8")
+    path.write_text(kind(tmp_path).replace(str(tmp_path), "/data"), encoding="utf-8")
     page.open(path)
     page.until("!document.querySelector('#saved') || document.querySelector('#steps .inside').childElementCount")
     assert page.troubles() == []  # nor did it ask a network for anything, nor was anything refused to it
+    changed: list[str] = []
+    for name, size in SIZES.items():
+        looked_at(page, size, False)
+        kept = TOP / "tests" / "data" / "pages" / f"{kind.__name__.removesuffix('_page')}-{name}.png"
+        changed += unlike(page, kept, request.config.getoption("--rewrite"))
+    assert changed == []
     page.run(UNFOLD)
     for name, size in SIZES.items():
         for dark in (False, True):

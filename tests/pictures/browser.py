@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import io
 import json
 import os
 import select
@@ -14,6 +15,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from tests.patience import HANG
 
@@ -134,6 +137,11 @@ class Browser:
         """The whole page as a PNG."""
         shot = self("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=self.whole())
         path.write_bytes(base64.b64decode(shot["data"]))
+
+    def screen(self) -> Image.Image:
+        """What the screen shows, in grey."""
+        shot = self("Page.captureScreenshot", format="png")
+        return Image.open(io.BytesIO(base64.b64decode(shot["data"]))).convert("L")
 
     def whole(self) -> dict[str, float]:
         """Where the whole page is."""
