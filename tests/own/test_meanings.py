@@ -56,7 +56,7 @@ HELPER = """from __future__ import annotations
 
 from enum import IntEnum
 
-from zabcheck.language import State
+from zabcheck.language import State, safety
 
 
 class Kind(IntEnum):
@@ -73,6 +73,21 @@ def of_kind(s: State) -> int:
 
 def of_few(s: State) -> int:
     return max((v for v in FEW), default=0)
+
+
+@safety
+def offered(s: State) -> bool:
+    "No number is large."
+    return s.x[0] < 3
+
+
+def made(words: str = "a number"):
+    @safety(premise=words)
+    def tiny(s: State) -> bool:
+        "No number is 2."
+        return s.x[0] < 2
+
+    return tiny
 """
 KIND = "class Kind(IntEnum):\n    A = 0\n    B = 1\n"
 META = "class Other(EnumType):\n    def __getattribute__(cls, name):\n        return 3 if name == 'B' else {}\n"
@@ -107,6 +122,24 @@ def answered(folder: Path, before: str, value: str, most: str = "9") -> str:
 )
 def test_a_name_means_what_it_means_in_its_module(tmp_path: Path, before: str, value: str, said: str) -> None:
     assert said in answered(tmp_path, before, value)
+
+
+LOST = "tiny is marked, but at the end of the file no name means it"
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        ("import helper\nhelper.made()", LOST),
+        ("from helper import made\nKEPT = [made()]", LOST),
+        ("from helper import made\ntiny = made()\ntiny = made('another number')", LOST),
+        ("from helper import made\ntiny = made()", "VIOLATED: tiny at depth 1"),
+        ("from helper import offered", "holds: 2 properties"),
+        ("import helper", "holds: 1 property"),  # it offers one, which the file does not take
+    ],
+)
+def test_a_property_that_a_helper_makes_is_asked_or_refused(tmp_path: Path, before: str, said: str) -> None:
+    assert said in answered(tmp_path, before, "2")
 
 
 @pytest.mark.parametrize(

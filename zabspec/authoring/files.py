@@ -43,14 +43,15 @@ def read_file(name: str) -> Read:
     known = current(name)
     if known is not None:
         return known
-    module, files, named = _from_file(path_of(name)) if is_file(name) else _from_package(name)
+    module, files, named, parts = _from_file(path_of(name)) if is_file(name) else _from_package(name)
     own = declared_by(module)
     if len(own) != 1:
         said = "declares no protocol" if not own else f"declares {len(own)} protocols"
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__)")
     if is_released(module):
         return Read(own[0], module, ((files[0], ""),), released=True, named=named)
-    return keep(key, Read(own[0], module, tuple((f, digest_of(Path(f))) for f in files), named=named))
+    digests = tuple((f, digest_of(Path(f))) for f in files)
+    return keep(key, Read(own[0], module, digests, named=named, parts=tuple(parts)))
 
 
 def declared_by(module: ModuleType) -> list[Declaration]:
@@ -86,7 +87,7 @@ def is_released(module: ModuleType) -> bool:
 _times = 0  # how often a file was read
 
 
-def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
+def _from_file(path: Path) -> tuple[ModuleType, list[str], Named, list[ModuleType]]:
     """Read a file, with the modules beside it that it imports."""
     global _times
     try:
@@ -124,13 +125,14 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named]:
         raise failed(str(path), file, problem) from None
     for given, found in named.items():
         origin = getattr(found, "__file__", None) or ""
-        if origin.endswith(".py") and given.partition(".")[0] not in OURS:
-            beside.files.add(origin)
+        if isinstance(found, ModuleType) and origin.endswith(".py") and given.partition(".")[0] not in OURS:
+            beside.modules.append(found)
             if given not in beside.before:
                 sys.modules.pop(given, None)
-    for other in beside.files:
+    others = sorted({str(part.__file__) for part in beside.modules})
+    for other in others:
         check_texts(other, ast.parse(read_bytes(other, LARGEST_SOURCE), other))
-    return module, [file, *sorted(beside.files)], named
+    return module, [file, *others], named, beside.modules
 
 
 @contextmanager
@@ -157,12 +159,12 @@ class _Beside:
     that a caller has imported itself, which are its own again afterwards: they may be older than their files.
 
     Attributes:
-        files: the files that were imported.
+        modules: what was imported.
     """
 
     def __init__(self, folder: Path, own: str) -> None:
         self.folder, self.own = str(folder), own
-        self.files: set[str] = set()
+        self.modules: list[ModuleType] = []
         self.as_written = _AsWritten(self.folder)
 
     def __enter__(self) -> _Beside:
@@ -180,7 +182,7 @@ class _Beside:
         if self.folder in sys.path:
             sys.path.remove(self.folder)
         for name, module in self.there().items():
-            self.files.add(str(module.__file__))
+            self.modules.append(module)
             del sys.modules[name]
         sys.modules.update(self.callers)
 
@@ -234,7 +236,7 @@ class _AsWritten:
                 del sys.path_importer_cache[path]
 
 
-def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
+def _from_package(name: str) -> tuple[ModuleType, list[str], Named, list[ModuleType]]:
     """Read a module of a package, with those of the package that it imports."""
     if not all(part.isidentifier() for part in name.split(".")):
         raise ProtocolError(f"there is no module {name}")
@@ -255,7 +257,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
     first = name.partition(".")[0]
     own = module.__file__ or ""
     if is_released(module):
-        return module, [own], named
+        return module, [own], named, []
     loaded = [m for n, m in list(sys.modules.items()) if n.partition(".")[0] == first]
     loaded += [m for m in named.values() if isinstance(m, ModuleType) and m.__name__.partition(".")[0] not in OURS]
     inside = {file for m in loaded if (file := getattr(m, "__file__", None))}
@@ -264,7 +266,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named]:
     for file in (own, *others):
         if file.endswith(".py"):
             check_texts(file, ast.parse(read_bytes(file, LARGEST_SOURCE), file))
-    return module, [own, *others], named
+    return module, [own, *others], named, [m for m in loaded if getattr(m, "__file__", None) in others]
 
 
 def forget_loaded(name: str) -> None:

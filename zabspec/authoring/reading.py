@@ -652,14 +652,17 @@ class _Reader:
         self.check_variants()
 
     def check_marked(self) -> None:
-        """Check that every function that the file marks, and every hook, is found by a name: no other would be asked.
+        """Check that every function that the source marks, and every hook, is found by a name: no other would be asked.
+
+        A module that the file imports may offer more than the file takes from it by its name.
 
         Raises:
             ProtocolError: one is not.
         """
-        found = {function.__code__ for function in self.functions.values()}
-        for function in vars(self.module).get(MARKED, ()):
-            if function.__code__ not in found:
+        parts = [vars(part) for part in (self.module, *self.read.parts)]
+        named = {id(value) for part in parts for value in part.values()} | set(map(id, self.functions.values()))
+        for function in (function for part in parts for function in part.get(MARKED, ())):
+            if id(function) not in named:
                 said = f"{function.__name__} is marked, but at the end of the file no name means it"
                 raise self.fail(function, f"{said}: mark what a `def` of the file makes, last")
         for name in self.called & vars(self.module).keys():

@@ -58,6 +58,7 @@ class Read:
         files: the files of which it consists, itself first, each with the digest of its contents.
         released: whether it changes only with releases of zabcheck, so that its digest is empty.
         named: the modules that it names and does not import, by name, or why one could not be imported.
+        parts: the other modules that were made of these files; none of a released one.
     """
 
     declared: Declaration
@@ -65,6 +66,7 @@ class Read:
     files: tuple[tuple[str, str], ...]
     released: bool = False
     named: Mapping[str, ModuleType | BaseException] = field(default_factory=dict)
+    parts: tuple[ModuleType, ...] = ()
 
     @property
     def digest(self) -> str:
