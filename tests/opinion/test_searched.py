@@ -132,7 +132,7 @@ def test_a_field_that_is_declared_again_is_one(tmp_path: Path) -> None:
     assert (second.difference, second.none, second.states) == ("", "", 8)
 
 
-@pytest.mark.parametrize("name", ["world", "cells", "load"])
+@pytest.mark.parametrize("name", ["world", "cells", "load", "names"])
 def test_a_field_may_have_any_name(tmp_path: Path, name: str) -> None:
     """What functions see as `s` had attributes of these names, which hid fields, or were hidden by them."""
     text = ERRS.replace("count: Each[Node, Annotated[int, Range(0, 2)]] = volatile", "NAME: Node = shared")

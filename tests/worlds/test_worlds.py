@@ -25,10 +25,11 @@ from tests.models import (
 )
 from tests.symbolic_states import random_state
 from traces.record.trace import StepWord
+from zabspec.authoring.checks import OF_WORLDS
 from zabspec.language import StateView
 from zabspec.language.python.reference import RecordValue
-from zabspec.model import Configuration
-from zabspec.worlds.steps import PROCESSES
+from zabspec.model import Configuration, Model
+from zabspec.worlds.steps import BUDGETS, PROCESSES
 
 LAB = Configuration(protocol="db19", nodes=2, txns=1, timeouts=1, crashes=1, heartbeats=1)
 STATES = 250  # random states of each configuration
@@ -257,3 +258,19 @@ def test_a_step_says_who_took_it_and_who_is_at_the_other_end(configuration: Conf
             assert (s.event_process, s.event_peer) == (*who, -1, -1)[:2], step
             kinds.add(step.kind)
     assert len(kinds) >= 5
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"network": "stale", "partitions": 1, "power_losses": 1, "outages": 1},
+        {"protocol": "db19", "heartbeats": 1, "network": "ordered", "drops": 1},
+        {"protocol": "example:resending", "crashes": 1},
+    ],
+)
+def test_a_user_protocol_has_no_field_with_a_name_of_any_world(asked: dict[str, object]) -> None:
+    """Traces, pictures and replay know these by their names: `link` of a protocol over datagrams ended a report."""
+    made = Model(Configuration(**asked))  # type: ignore[arg-type]
+    fields = {f.name for f in made.world.fields(made.configuration, made.union, made.channels)}
+    assert fields
+    assert fields | {f"{name}_left" for name in BUDGETS} | {"crashed"} <= OF_WORLDS

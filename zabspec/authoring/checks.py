@@ -17,6 +17,7 @@ from typing import Any
 from zabspec.authoring.declaration import Declaration, ProtocolError, Start
 from zabspec.authoring.places import misdeclared
 from zabspec.language.layout.bytecode import global_names
+from zabspec.language.layout.diagnostics import place_at
 from zabspec.language.layout.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace, is_own_file
 from zabspec.language.layout.schema import NODE, Field, Role
@@ -49,6 +50,10 @@ CONSTANTS = frozenset(
         "elects",
     }
 )
+# What worlds call their own fields: traces, pictures and replay know these by their names, whatever the world.
+OF_WORLDS = frozenset(
+    {"link", "to_leader", "to_follower", "stale", "in_flight", "in_line", "crashed", *(f"{b}_left" for b in BUDGETS)}
+)
 SIMULATED = "sim_"  # how the names of fields of a simulated run begin, beside the protocol's
 OTHER_FLAGS = frozenset({"--txns", "--max-epoch", "--channel", "--nodes"})  # that ranges follow from, too
 TWICE = "it is declared twice"
@@ -56,6 +61,7 @@ MOST_OF_BUDGET, MOST_OF_WORLDS = 255, 15
 MOST_BITS = 63
 MOST_NODE_AXES = (2, 1)  # what blocks of a state are repeated by; of those of what was observed
 INSTEAD = ("counting its own process: keep sets in it", "as it is a ghost: keep a set of processes for each")
+OF_MODULES = ("__getattr__", "__dir__")  # functions that Python calls in a module
 NO_ROLE = frozenset({"node", "p", "nobody"})  # names that say something of every process
 
 
@@ -68,22 +74,32 @@ def is_ours(function: FunctionType) -> bool:
 
 
 def check_texts(name: str, tree: ast.Module) -> None:
-    """Check that no two functions or classes of a source have one name, and no two fields of a class.
+    """Check the names of a source's functions, classes, fields and parameters.
 
-    Only the second would exist.
+    Of two functions or classes with one name, or two fields of a class, only the second would exist.
 
     Raises:
-        ProtocolError: two have.
+        ProtocolError: two have one name, or a name is not of ASCII, or begins as Python's own do.
     """
+
+    def fail(node: ast.stmt | ast.arg, problem: str) -> ProtocolError:
+        return ProtocolError(f"{name}:{node.lineno}: {problem}", place_at(os.path.abspath(name), node))
+
     for body in (tree.body, *(node.body for node in tree.body if isinstance(node, ast.ClassDef))):
         seen: dict[str, int] = {}
         for node in body:
             match node:
                 case ast.FunctionDef(name=known) | ast.ClassDef(name=known) | ast.AnnAssign(target=ast.Name(id=known)):
                     if known in seen:
-                        said = f"{name}:{node.lineno}: {known} is defined in line {seen[known]} already"
-                        raise ProtocolError(said, SourcePlace(os.path.abspath(name), node.lineno))
+                        raise fail(node, f"{known} is defined in line {seen[known]} already")
+                    own = isinstance(node, ast.AnnAssign) or (body is tree.body and known not in OF_MODULES)
+                    if known.startswith("__") and own:
+                        raise fail(node, f"{known} begins with __ as names of Python's own do: rename it")
                     seen[known] = node.lineno
+    for part in ast.walk(tree):
+        called = part.name if isinstance(part, ast.FunctionDef) else part.arg if isinstance(part, ast.arg) else ""
+        if isinstance(part, (ast.FunctionDef, ast.arg)) and not called.isascii():
+            raise fail(part, f"{called} has other letters than those of ASCII: rename it")
 
 
 def meanings_of(module: ModuleType) -> dict[str, object]:
@@ -366,7 +382,8 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         ProtocolError: two have one name, one has a name that a state or a message already has, or a kind has no values,
             or too many.
     """
-    taken = dict.fromkeys(others, "the world has one") | dict.fromkeys(own_names(StateView), "a state has one")
+    taken = dict.fromkeys(OF_WORLDS, "a world has one") | dict.fromkeys(others, "the world has one")
+    taken |= dict.fromkeys(own_names(StateView), "a state has one")
     fields = [*fields]
     for f in fields:
         at: tuple[str, ...] = ("field", f.name)
@@ -433,7 +450,7 @@ def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: 
         ProtocolError: it is not.
     """
     if not isinstance(given, str) or not given.isidentifier() or not given.isascii():
-        raise misdeclared(name, at, f"a {what} is called by a name of Python's, not {given!r}")
+        raise misdeclared(name, at, f"a {what} is called by a name of Python's, of ASCII letters, not {given!r}")
     if given in taken:
         twice = taken[given] == TWICE
         raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': rename it'}")

@@ -80,10 +80,10 @@ class MessageType(metaclass=_Named):
 class Fields:
     """What the class with the fields is of."""
 
-    names: ClassVar[dict[str, Any]]  # of its module
+    __names__: ClassVar[dict[str, Any]]  # of its module
 
     def __init_subclass__(cls) -> None:
-        cls.names = sys._getframe(1).f_globals
+        cls.__names__ = sys._getframe(1).f_globals
 
 
 K, V = TypeVar("K"), TypeVar("V")
@@ -256,7 +256,7 @@ def fields_of(state: Any, size: Size) -> list[Field]:
         for name, held in vars(cls).items():
             if not isinstance(held, Held) or name in above:
                 continue
-            meant, of = eval(cls.__annotations__[name], dict(vars(cls)["names"])), ""
+            meant, of = eval(cls.__annotations__[name], dict(vars(cls)["__names__"])), ""
             axes: list[Any] = []
             while get_origin(meant) is Each:
                 key, meant = get_args(meant)
