@@ -56,7 +56,7 @@ def signed(value: int, width: int) -> int:
 
 def towards_zero(a: int, b: int, width: int) -> int:
     x, y = signed(a, width), signed(b, width)
-    quotient = abs(x) // abs(y) if y else 0
+    quotient = abs(x) // abs(y) if y else -1  # by zero as SMT-LIB has it
     return (quotient if (x < 0) == (y < 0) else -quotient) & ((1 << width) - 1)
 
 

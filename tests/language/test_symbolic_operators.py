@@ -319,8 +319,6 @@ class Grown:
         (a, x), (b, y) = self.pick(self.bits), self.pick(self.bits)
         (p, u), (q, v) = self.pick(self.truths), self.pick(self.truths)
         if kind in MEANING:
-            if kind in ("sdiv", "smod") and not all(y):
-                kind = "+"
             make, means = MEANING[kind]
             made: tuple[Any, list[Any]] = make(a, b, W), [means(i, j, W) for i, j in zip(x, y, strict=True)]
         elif kind in TRUTHS:

@@ -245,18 +245,18 @@ def _signed(value: int, width: int) -> int:
 
 
 def signed_div(a: Bits, b: Bits, width: int) -> Bits:
-    """Return the quotient of two's complement numbers rounded towards zero; the divisor is not zero."""
+    """Return the quotient of two's complement numbers rounded towards zero; by zero, what SMT-LIB says."""
     if not isinstance(a, Term) and not isinstance(b, Term):
         x, y = _signed(a, width), _signed(b, width)
-        quotient = abs(x) // abs(y)
+        quotient = abs(x) // abs(y) if y else -1
         return bits_of(quotient if (x < 0) == (y < 0) else -quotient, width)
     return _binary("sdiv", a, b, width)
 
 
 def signed_mod(a: Bits, b: Bits, width: int) -> Bits:
-    """Return the remainder of two's complement numbers, with the divisor's sign; the divisor is not zero."""
+    """Return the remainder of two's complement numbers, with the divisor's sign; by zero, the dividend."""
     if not isinstance(a, Term) and not isinstance(b, Term):
-        return bits_of(_signed(a, width) % _signed(b, width), width)
+        return bits_of(_signed(a, width) % _signed(b, width), width) if b else a
     return _binary("smod", a, b, width)
 
 
