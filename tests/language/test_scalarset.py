@@ -215,7 +215,7 @@ KINDS: dict[str, tuple[Field, str]] = {
     "a set of processes": (Field("x", SetOf(3, nodes=True), Role.VOLATILE, (NODE, NODE)), ""),
     "a larger set of numbers": (Field("x", SetOf(5), Role.VOLATILE, (NODE,)), ""),
     "a record of numbers": (Field("x", Record("Two", {"a": Int(0, 3), "b": Int(0, 3)}), Role.VOLATILE), ""),
-    "an axis behind another": (Field("x", Int(0, 1), Role.VOLATILE, (4, NODE)), "at most two axes of processes"),
+    "an axis behind another": (Field("x", Int(0, 1), Role.VOLATILE, (4, NODE)), "behind a number: write the numbers"),
     "a record with a process": (Field("x", PAIR, Role.VOLATILE), ""),
     "records with a process": (Field("x", Seq(PAIR, 2), Role.VOLATILE), ""),
     "a record with one too many": (
@@ -238,7 +238,7 @@ def test_a_schema_in_which_renaming_does_not_reach_every_process_is_told(what: s
     field, said = KINDS[what]
     told = [a.sentence() for a in in_layout(Layout(Schema(3, (field,), {})), None)]
     assert len(told) == bool(said)
-    assert all(said in one and one.endswith("(schema, x)") for one in told)
+    assert all(said in one and one.endswith("(field x)") for one in told)
 
 
 def test_the_world_is_not_the_world_by_its_name(tmp_path: Path) -> None:

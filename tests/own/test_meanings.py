@@ -155,3 +155,37 @@ def test_a_name_that_changes_with_the_size_is_refused(tmp_path: Path, before: st
     most = "def most(size: Size) -> int:\n    exec(AGAIN, globals())\n    return 9"
     said = answered(tmp_path, f"{before}\nAGAIN = {again!r}\n{most}", value, "most")
     assert "when the file was read, and is" in said, said
+
+
+START = Path(__file__).parents[2] / "examples" / "start" / "tpc.py"
+USED = "    s.phase[p] = ABORTED\n"  # in an action
+
+
+@pytest.mark.slow(seconds=4)
+@pytest.mark.parametrize("word", ["OneOf", "Each", "MessageType", "action", "send"])
+def test_a_word_of_the_language_that_is_not_imported_is_said_with_its_import(tmp_path: Path, word: str) -> None:
+    text = START.read_text()
+    assert f"    {word},\n" in text
+    (tmp_path / "mine.py").write_text(text.replace(f"    {word},\n", "", 1))
+    with pytest.raises(RequestError, match=rf"{word} is not imported: from zabcheck.language import {word}$"):
+        Explore(str(tmp_path / "mine.py")).answer()
+
+
+@pytest.mark.slow(seconds=3)
+@pytest.mark.parametrize("word", ["any_of(s, {p})", "any_process(s)", "choose(s, 2)", "NOBODY"])
+def test_a_word_in_a_function_that_is_not_imported_is_said_with_its_import(tmp_path: Path, word: str) -> None:
+    name = word.partition("(")[0]
+    (tmp_path / "mine.py").write_text(START.read_text().replace(USED, f"{USED}    q = {word}\n", 1))
+    with pytest.raises(RequestError, match=rf"{name} is not imported: from zabcheck.language import {name}$"):
+        Explore(str(tmp_path / "mine.py")).answer()
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_step_may_have_the_name_of_a_value(tmp_path: Path) -> None:
+    """As in PlusCal, where a label names both; a constant of that name has to be the value."""
+    text = START.read_text().replace("def refuse(", "def NONE(")
+    (tmp_path / "mine.py").write_text(text)
+    assert Explore(str(tmp_path / "mine.py"), second_opinion="none").answer().sentence.startswith("holds")
+    (tmp_path / "mine.py").write_text(text + "\n\nCOMMIT = 2\n")
+    with pytest.raises(RequestError, match="COMMIT is 2 in the file, and number 1 of outcome: make them the same"):
+        Explore(str(tmp_path / "mine.py")).answer()

@@ -11,7 +11,7 @@ from zabspec.authoring.declaration import MOST_TICKS, AtMost, ConfigError, Held,
 from zabspec.language.layout.kinds import Bool, Int, Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.layout.schema import NODE, Field, Role
 from zabspec.language.python.lang import Each, Fields, History, MessageName, Node, RecordName, SeqOf, Txn
-from zabspec.language.python.meanings import is_enumeration, is_number
+from zabspec.language.python.meanings import is_enumeration, is_number, unimported
 
 RANGE = "has no range: Annotated[int, Range(0, 3)]"
 # What somebody means by an annotation that is none, by the type that it is of.
@@ -163,7 +163,8 @@ class Annotations:
         except Misdeclared:
             raise
         except (NameError, AttributeError, TypeError, SyntaxError) as problem:
-            raise Misdeclared(what, f"{where}: {said} is no kind: {problem}") from None
+            lacks = unimported(problem.name or "") if isinstance(problem, NameError) else ""
+            raise Misdeclared(what, lacks or f"{where}: {said} is no kind: {problem}") from None
         except (Exception, SystemExit) as problem:
             plain = isinstance(problem, ValueError | ConfigError)
             reason = f"{said} {problem}" if type(problem) is ValueError else str(problem)

@@ -28,6 +28,7 @@ from zabspec.files import LARGEST_SOURCE, read_bytes
 from zabspec.language.layout.diagnostics import innermost, place_at
 from zabspec.language.layout.place import SourcePlace
 from zabspec.language.layout.source import functions_in, known_tree, read_again
+from zabspec.language.python.meanings import unimported
 
 
 def read_file(name: str) -> Read:
@@ -308,6 +309,7 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
     stop = innermost(problem, lambda f: f == file)
     place = stop.place if stop is not None and stop.place.file == file else None
     if isinstance(problem, NameError) and problem.name and lines:
+        what = unimported(problem.name) or what
         tree = known_tree(file)
         below = defined_below(tree, problem.name, lines[-1]) if tree is not None else 0
         if below:

@@ -406,14 +406,14 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
     found = []
 
     def tell(where: str, reason: str) -> None:
-        found.append(Asymmetry(f"schema, {where}", 0, reason))
+        found.append(Asymmetry(f"field {where}", 0, reason))
 
     nodes = layout.schema.nodes
     for f in layout.schema.fields:
         if f.role is Role.SCRATCH:
             continue
         if NODE in f.axes[f.node_axes :] or f.node_axes > 2:
-            tell(f.name, "at most two axes of processes are renamed, the first ones")
+            tell(f.name, "a process is an index behind a number: write the numbers last")
         for part in parts_of(f.kind):
             if isinstance(part, NodeId) and (part.lo, part.hi) != (-1, nodes - 1):
                 tell(f.name, f"it holds processes -1..{nodes - 1}, and its range is {part.lo}..{part.hi}")

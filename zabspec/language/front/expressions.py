@@ -41,7 +41,7 @@ from zabspec.language.layout.schema import NODE, Field, Layout, Role
 from zabspec.language.layout.source import LanguageError, annotated, definition, said_file
 from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName
-from zabspec.language.python.meanings import constant, is_enumeration, is_value
+from zabspec.language.python.meanings import constant, is_enumeration, is_value, unimported
 from zabspec.language.python.reference import BY_ZERO, NO_PROCESS
 from zabspec.language.python.sentences import MARK
 from zabspec.roles import Role as OfRole
@@ -201,6 +201,10 @@ class Expressions:
         found = self.place_or_value(node)
         if isinstance(found, t.Load):
             found = found.place
+        if isinstance(found, t.RecordField) and isinstance(found.value.type, t.RecordType):
+            record, of = found.value.type.record, ast.unparse(node).removesuffix(f".{found.name}")
+            parts = ", ".join(f"{name}={'...' if name == found.name else f'{of}.{name}'}" for name in record.fields)
+            raise self.fail(node, f"a record changes as a whole: {of} = {record.name}({parts})")
         if not isinstance(found, t.Memory):
             raise self.fail(node, f"{ast.unparse(node)} is not a place in the state")
         if writing:
@@ -1112,7 +1116,8 @@ class Expressions:
         if not isinstance(self.front.namespace.get(key), FunctionType):
             functions = (known for known, value in self.front.namespace.items() if isinstance(value, FunctionType))
             hint = INSTEAD.get(name) or ("" if hasattr(builtins, name) else near(name, functions))
-            raise self.fail(node, f"there is no function {name}{hint}")
+            lacks = unimported(name) if name not in self.python.__globals__ else ""
+            raise self.fail(node, lacks or f"there is no function {name}{hint}")
         if node.keywords:
             raise self.fail(node, f"{name} is called with positional arguments only")
         target = self.front.function(key)

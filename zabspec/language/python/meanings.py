@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import reprlib
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from enum import EnumType, IntEnum
 from types import FunctionType, WrapperDescriptorType
@@ -37,6 +38,12 @@ WORDS = frozenset({"broken", "forget", "is_quorum"})  # what it knows by name
 MISSING = object()
 # What makes an int a number: a constant of a subclass that has one of these of its own is another kind of number.
 NUMERIC = {n for n, v in vars(int).items() if isinstance(v, WrapperDescriptorType)} - {"__repr__", "__getattribute__"}
+
+
+def unimported(name: str) -> str:
+    """Return that a word of the language is not imported, as a clause of a sentence; empty if a name is none."""
+    words = getattr(sys.modules.get("zabcheck.language"), "__all__", ())  # the source has imported it
+    return f"{name} is not imported: from zabcheck.language import {name}" if name in words else ""
 
 
 def constant(value: object) -> int | None:
@@ -106,8 +113,7 @@ def differs(function: FunctionType, name: str, meant: Any) -> str:
         by_types = meant is None or isinstance(meant, Record)  # a record is named by its class
         if by_types and name not in WORDS:
             return ""
-        is_ours = name in WORDS or getattr(meant, "__module__", "").startswith("zabspec.language.")
-        return f"{name} is not imported" + (f": from zabcheck.language import {name}" if is_ours else "")
+        return unimported(name) or f"{name} is not imported"
     if name in WORDS:
         alike = given is vars(lang)[name]
         return "" if alike else f"{name} is {described(given)} here, not the language's own: rename it"
