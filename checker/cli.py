@@ -79,9 +79,6 @@ def main(ctx: click.Context, /, **options: Any) -> Answer:
     Exit codes: 0 all hold, 1 a violation was found and saved, 2 the request is wrong,
     3 no verdict.
     """  # noqa: D301 - \b is click's mark of lines that are not to be joined
-    from zabspec.authoring.sources import begin_request
-
-    begin_request()
     if ctx.invoked_subcommand is None:
         return run_one_of(KINDS, options)
     given = [

@@ -117,6 +117,8 @@ class Commands(click.Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         refuse_words(ctx, args)
+        if reading := sys.modules.get("zabspec.authoring.sources"):  # else this process has read no protocol
+            reading.begin_request()
         at = self.begins_command(ctx, args)  # which parses its own words
         args = [*own_budgets(self, args[:at]), *args[at:]]
         refuse_repeats(self, ctx, args)

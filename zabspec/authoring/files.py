@@ -189,12 +189,12 @@ class _Beside:
 
     def there(self) -> dict[str, ModuleType]:
         """Return the modules that were imported from the folder."""
-        found = {}
+        found, inside = {}, self.folder + os.sep
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None) or ""
-            inside = file.startswith(self.folder + os.sep) and file.endswith(".py") and "site-packages" not in file
-            if inside and name.partition(".")[0] not in (*OURS, "__main__", self.own):
-                found[name] = module
+            if file.startswith(inside) and file.endswith(".py") and "site-packages" not in file:
+                if name.partition(".")[0] not in (*OURS, "__main__", self.own):
+                    found[name] = module
         return found
 
 

@@ -14,11 +14,11 @@ order, and what is not, is as in Python.
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zabspec.language.layout.kinds import SetOf
+from zabspec.language.layout.source import copied
 
 QUANTIFIERS = ("any", "all", "sum", "min", "max")
 # calls that no source can write: `SetWith`, `OneOfSet`, and a number, which a truth value is too where it is added up
@@ -88,7 +88,7 @@ def loops(generators: Sequence[ast.comprehension], inner: ast.stmt) -> ast.stmt:
 
 def named_apart(made: ast.ListComp, mark: str) -> ast.ListComp:
     """Return a list comprehension whose names are no local names of the function, as in Python."""
-    made = copy.deepcopy(made)
+    made = copied(made)
     outside = set(ast.walk(made.generators[0].iter))
     names = {part.id for g in made.generators for part in ast.walk(g.target) if isinstance(part, ast.Name)}
     for part in set(ast.walk(made)) - outside:

@@ -11,12 +11,11 @@ written out as a function of its own, of the same statements:
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from zabspec.language.layout.source import definition, recompiled
+from zabspec.language.layout.source import copied, definition, recompiled
 from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.meanings import OF_PYTHON
@@ -41,14 +40,14 @@ def may_choose(function: FunctionType, step: str, names: Mapping[str, Any]) -> F
     Raises:
         LanguageError: the function's file no longer matches what was loaded from it.
     """
-    node, derived = copy.deepcopy(definition(function)), Derived(function, names)
+    node, derived = copied(definition(function)), Derived(function, names)
     body = derived.block(node.body)
     node.body = [*body, ast.Return(ast.Constant(True))] if derived.chooses else [ast.Return(ast.Constant(True))]
     node.name, node.decorator_list, node.returns = name_of(step), [], ast.Name("bool", ast.Load())
     for part in ast.walk(node):
         if "lineno" in part._attributes and not hasattr(part, "lineno"):
             ast.copy_location(part, node)
-    code = recompiled(function, copy.deepcopy(node))
+    code = recompiled(function, copied(node))
     out = FunctionType(code, function.__globals__, node.name)
     out.__module__ = function.__module__
     vars(out).update({k: v for k, v in vars(function).items() if k in ("apart", "beside")}, syntax=node)
@@ -186,7 +185,7 @@ class Derived:
 
 def every(tests: list[ast.expr]) -> ast.expr:
     """Return the test whether all of some are true."""
-    return copy.deepcopy(ast.BoolOp(ast.And(), tests) if len(tests) > 1 else tests[0])
+    return copied(ast.BoolOp(ast.And(), tests) if len(tests) > 1 else tests[0])
 
 
 def looks(function: FunctionType, name: str, names: Mapping[str, Any], above: tuple[FunctionType, ...] = ()) -> bool:

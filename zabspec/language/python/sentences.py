@@ -11,7 +11,6 @@ other world would meet, is no error of the property.
 from __future__ import annotations
 
 import ast
-import copy
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -20,7 +19,7 @@ from typing import Any
 
 from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.place import is_own_file
-from zabspec.language.layout.source import definition, recompiled
+from zabspec.language.layout.source import copied, definition, recompiled
 from zabspec.language.python.arithmetic import Checked, may_overflow
 
 MARK = "broken"  # what the function is called
@@ -136,7 +135,7 @@ def with_sentences(function: FunctionType, sets: frozenset[str] = frozenset()) -
     says, checked = MARK in global_names(code), Checked(sets, may_overflow(function))
     if not says and not checked.numbers and is_own_file(code.co_filename):
         return code
-    node = checked.visit(copy.deepcopy(definition(function)))
+    node = checked.visit(copied(definition(function)))
     if not says and not checked.numbers and not checked.changed:
         return code
     return recompiled(function, Deferred().visit(node) if says else node)

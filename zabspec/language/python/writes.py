@@ -9,11 +9,10 @@ handler and before CPython runs it.
 from __future__ import annotations
 
 import ast
-import copy
 from types import FunctionType
 
 from zabspec.language.layout.bytecode import names_in
-from zabspec.language.layout.source import definition, recompiled
+from zabspec.language.layout.source import copied, definition, recompiled
 
 WROTE = "wrote"  # the world's function that notes a write
 
@@ -70,7 +69,7 @@ def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionTy
     code = function.__code__
     if not fields & names_in(code):
         return function
-    node = copy.deepcopy(definition(function))
+    node = copied(definition(function))
     given = [a.arg for a in node.args.args]
     if len(given) < 2:
         return function
@@ -78,7 +77,7 @@ def telling_writes(function: FunctionType, fields: frozenset[str]) -> FunctionTy
     telling.visit(node)
     if not telling.found:
         return function
-    made = recompiled(function, copy.deepcopy(node))
+    made = recompiled(function, copied(node))
     out = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
     out.__dict__.update(vars(function), syntax=node)
     out.__module__, out.__doc__ = function.__module__, function.__doc__
