@@ -52,8 +52,8 @@ HERE = Path(__file__).parent
 CACHED = type(cache(len))
 # These start Java, which keeps two cores busy by itself: they are one worker's, one after the other, and begun first.
 ON_SPARK = (
-    "test_distributed.py", "test_sweep.py", "test_judge_spark.py", "test_spark_rough.py",
-    "test_session.py",
+    "test_distributed.py", "test_sweep.py", "test_judge_spark.py", "test_pipeline.py", "test_guest.py",
+    "test_spark_rough.py", "test_session.py",
 )  # fmt: skip
 
 

@@ -24,6 +24,8 @@ class LocalSpark:
         "spark.speculation.multiplier": "1.01",
         "spark.speculation.quantile": "0.1",
         "spark.speculation.minTaskRuntime": "10ms",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
     }
 

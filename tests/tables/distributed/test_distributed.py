@@ -6,6 +6,7 @@ says up to how many states a level is expanded here.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import importlib.util
@@ -31,9 +32,11 @@ if importlib.util.find_spec("pyspark") is None:  # imported by what needs it: ha
 pytest.importorskip("pyarrow")
 
 import numpy as np
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checker.cli import main
 from checker.errors import RequestError
 from checker.explore.breadth_first import Explorer
 from checker.explore.checkpoints import checkpoint as checkpoints
@@ -675,13 +678,13 @@ def test_tasks_that_die_are_run_again_and_those_that_run_twice_count_once(cluste
 # levels of more than a thousand states, twenty of them here, are jobs: they take seconds, on any machine
 JOBS = "from checker.tables.distributed import explore; explore.HERE = 1000; from checker.cli import main; main()"
 FAR = 38
-COMMAND = [sys.executable, "-c", JOBS, "--engine", "spark", "--json", "--no-trace", "--depth", str(FAR)]
-COMMAND += ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
+ASKED = ["--engine", "spark", "--json", "--no-trace", "--depth", str(FAR)]
+ASKED += ["--nodes", "3", "--txns", "1", "--timeouts", "1", "--crashes", "0", "--losses", "0"]
 
 
 def command(*options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [*COMMAND, *options],
+        [sys.executable, "-c", JOBS, *ASKED, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -696,22 +699,32 @@ def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_run_that_is_ended_is_resumed(tmp_path: Path) -> None:
-    """Ended by SIGTERM, as by Ctrl-C, in a job, and resumed: its answer is that of a run that nobody disturbed. What a
-    kill may leave half written is put there by other tests."""
-    options = ("--master", "local[2]", "--checkpoint", str(tmp_path / "levels"))
-    process = command(*options)
+def test_a_run_that_is_ended_is_resumed(
+    cluster: Cluster, kept_there: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ended by SIGTERM, as by Ctrl-C, in a job, and resumed on another master: its answer is that of a run that nobody
+    disturbed. What a kill may leave half written is put there by other tests."""
+    options = ("--checkpoint", str(tmp_path / "levels"))
+    process = command("--master", "local[2]", *options)
     wait_for(tmp_path / "levels" / "level-00021.json", process)
     os.killpg(process.pid, signal.SIGTERM)  # as a terminal does it with SIGINT: all the processes get it
     _, trouble = process.communicate(timeout=HANG)
     assert process.returncode == 3
     assert "--resume continues from it" in trouble
-    interrupted = Checkpoint(Storage(str(tmp_path / "levels"))).depths()[-1]
-    assert 21 <= interrupted < FAR - 4, "it was to be ended half-way"
+    checkpoint = Checkpoint(Storage(str(tmp_path / "levels")))
+    _, interrupted = checkpoint.last()
+    assert 21 <= interrupted.depth < FAR - 4, "it was to be ended half-way"
 
-    output, trouble = command(*options, "--resume").communicate(timeout=HANG)
-    assert not [line for line in trouble.splitlines() if not line.startswith("zabcheck: level ")]  # progress, if slow
-    said, wanted = json.loads(output), local(SMALL, True, {"depth": FAR}, False)
+    monkeypatch.setattr("checker.tables.distributed.explore.HERE", 1000)
+    monkeypatch.setattr(
+        "checker.tables.distributed.run.session", lambda *_, **__: contextlib.nullcontext(cluster.spark)
+    )
+    wanted = local(SMALL, True, {"depth": FAR}, False)
+    take_along(kept_there)
+    ran = CliRunner().invoke(main, [*ASKED, *options, "--resume"])
+    assert not [line for line in ran.stderr.splitlines() if not line.startswith("zabcheck: level ")]  # if it is slow
+    said = json.loads(ran.stdout)
+    assert checkpoint.last()[1].jobs > interrupted.jobs
     assert (said["states"]["levels"], said["states"]["generated"]) == (wanted["levels"], wanted["generated"])
     assert said["steps"] == wanted["step_counts"]
     met = {p["name"]: p["witnessed_at"] for p in said["properties"] if p["witnessed_at"] is not None}
