@@ -7,7 +7,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import random
-from collections import Counter, defaultdict
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from tests.models import (
     judged,
     model,
     packed_and_back,
-    possible,
     python_names,
     python_successors,
 )
@@ -411,89 +410,6 @@ def test_a_world_does_not_change_a_message(tmp_path: Path) -> None:
 
 
 # --- what the network does -----------------------------------------------------------------------
-
-
-class Wire:
-    """A run in the CPython world, with what was sent and what was received between any two processes."""
-
-    def __init__(self, configuration: Configuration, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.names = dict(python_names(configuration))
-        self.s = model(configuration).program.initial()
-        self.sent: dict[tuple[int, int], list[tuple[int, bytes]]] = defaultdict(list)
-        self.received: dict[tuple[int, int], list[bytes]] = defaultdict(list)
-        self.clock = 0
-        self.envelope = model(configuration).union.body
-
-    def step(self) -> bool:
-        """One random step; what is new in the bag was sent in it."""
-        words = possible(self.names, self.s)
-        if not words:
-            return False
-        weights = [1.0 if w >> 24 in (RECEIVE, ABCAST) else 0.15 for w in words]
-        word = self.random.choices(words, weights)[0]
-        before = Counter(self.letters())
-        self.clock += 1
-        if word >> 24 == RECEIVE:
-            m = self.s.in_flight[word & 255]
-            assert (m.target, m.source) == (word >> 16 & 255, word >> 8 & 255)
-            self.received[m.source, m.target].append(self.letter(m)[2])
-            before[self.letter(m)] -= 1
-        self.names["apply"](self.s, word)
-        for (source, target, body), count in (Counter(self.letters()) - before).items():
-            self.sent[source, target] += [(self.clock, body)] * count
-        return True
-
-    def letter(self, m: Any) -> tuple[int, int, bytes]:
-        return m.source, m.target, m.raw()[:1] + m.raw()[self.envelope :]
-
-    def letters(self) -> list[tuple[int, int, bytes]]:
-        return [self.letter(m) for m in self.s.in_flight]
-
-
-@cache
-def runs(network: str) -> list[Wire]:
-    out = []
-    for seed in range(12):
-        wire = Wire(dataclasses.replace(WALKED[1], network=network), seed)
-        for _ in range(60):
-            if not wire.step():
-                break
-        out.append(wire)
-    return out
-
-
-@pytest.mark.parametrize("network", NETWORKS)
-def test_a_message_is_received_once_at_most_and_only_if_it_was_sent(network: str) -> None:
-    received = 0
-    for wire in runs(network):
-        for pair, bodies in wire.received.items():
-            assert Counter(bodies) <= Counter(body for _, body in wire.sent[pair])
-            received += len(bodies)
-    assert received > 200
-
-
-def in_turn(sent: list[tuple[int, bytes]], received: list[bytes]) -> bool:
-    """Whether what was received was sent in that order, some left out. Of what one step sent the order is not known."""
-    moments = [set() for _ in received]  # type: list[set[int]]
-    for k, body in enumerate(received):
-        moments[k] = {when for when, other in sent if other == body}
-    at = -1
-    for heard in moments:
-        later = [when for when in heard if when >= at]
-        if not later:
-            return False
-        at = min(later)
-    return True
-
-
-def test_messages_overtake_on_one_network_and_not_on_the_ordered() -> None:
-    overtaken = {
-        network: sum(not in_turn(w.sent[pair], w.received[pair]) for w in runs(network) for pair in w.received)
-        for network in NETWORKS
-    }
-    assert overtaken["ordered"] == 0
-    assert overtaken["datagrams"] > 5
 
 
 def test_what_is_overtaken_on_an_ordered_network_is_lost() -> None:
