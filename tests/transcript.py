@@ -32,6 +32,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
+from tests.faces import every_face
 
 TOP = Path(__file__).parent.parent
 OUTPUT = ("    ", "  ! ", "  = ")
@@ -118,8 +119,9 @@ class Transcript:
         pipe = PIPE.search(command)
         program, *words = shlex.split(command[: pipe.start()] if pipe else command)
         assert program == "zabcheck", command
-        with contextlib.chdir(self.folder):
+        with contextlib.chdir(self.folder), every_face() as wrong:
             result = CliRunner().invoke(main, words)
+        assert wrong == [], command
         assert result.exception is None or isinstance(result.exception, SystemExit), (command, result.exception)
         assert "Traceback" not in result.output, (command, result.output)
         if result.exit_code == 2 and "--json" not in words:

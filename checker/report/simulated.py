@@ -19,6 +19,7 @@ from checker.report.result import CheckFindings, Part, Row, Table, Words, plural
 from invariants import properties_of
 from invariants.registry import STEP, TERMINAL
 from traces import Trace, TraceError, write_trace
+from traces.explain.folding import fitted
 from traces.judging.simulated import NEVER, Judged, Verdict, judge
 from traces.record.events import Event, events_of, lines, role_name
 from traces.record.simulated import TooLarge, simulated_trace
@@ -111,10 +112,14 @@ class Simulated(Answered):
     @property
     def exit_code(self) -> int:
         """3 too where a check put nothing to the test: what is untested does not hold."""
-        untested = self.check and not any(v.met for v, _ in self.judged)
         if self.difference and not self.unsaved:
             return VIOLATED
-        return VIOLATED if self.broken and not self.unsaved else NO_VERDICT if self.unsaved or untested else HELD
+        return VIOLATED if self.broken and not self.unsaved else NO_VERDICT if self.unsaved or self.untested else HELD
+
+    @property
+    def untested(self) -> bool:
+        """Whether a check put nothing to the test."""
+        return self.check and not any(v.met for v, _ in self.judged)
 
     @property
     def raw(self) -> str:
@@ -132,14 +137,19 @@ class Simulated(Answered):
         return [fspath(self.trace)] if self.trace and self.broken else []
 
     @property
-    def sentence(self) -> str:
+    def verdict(self) -> str:
+        """What the run violates, and whether its dump is the other one."""
         broken = ", ".join(f"{v.of.name} at tick {v.broken_at}" for v, _ in self.judged if v.judged and not v.held)
-        verdict = f"{plural(len(self.judged), 'property')} checked, none violated"
-        if not self.judged:
-            verdict = "not checked (use check=True)"
+        said = [f"{plural(len(self.judged), 'property')} checked, none violated"] if self.check else []
+        if self.untested:
+            said = ["no verdict: no property was put to the test"]
         if self.foreign is not None:
-            verdict = f"the other dump {compared(self.difference)}; {verdict}"
-        return f"{f'VIOLATED: {broken}' if broken else verdict}; {self.summary()}; sha256 {self.sha256}"
+            said.insert(0, f"the other dump {compared(self.difference)}")
+        return "; ".join([f"VIOLATED: {broken}", *said[:-1]] if broken else said or ["not checked"])
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.verdict}; {self.summary()}; sha256 {self.sha256}"
 
     def said(self) -> Iterator[result.Verdict]:
         for v, why in self.judged:
@@ -242,9 +252,8 @@ class Simulated(Answered):
 
     def parts(self) -> Sequence[Part]:
         warning = disjoint_notes(self.run)
-        parts: list[Part] = [f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
-        if self.foreign is not None:
-            parts.append(f"the other dump {compared(self.difference)}")
+        verdict = [fitted(self.verdict)] if self.check or self.foreign is not None else []
+        parts: list[Part] = [*verdict, f"sha256 {self.sha256}", *([Words(warning)] if warning else [])]
         if self.show:
             head: Row = ("process", "role", "epochs", "last zxid", "committed", "history")
             if not self.protocol.declared.replicas:

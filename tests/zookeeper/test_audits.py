@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from checker.zookeeper.report.audit import headline
+from checker.zookeeper.report.audit import Audited, headline
 from checker.zookeeper.report.audit_forecast import forecast_lines
+from tests.faces import unlike
 from tests.transcript import compare_cases
 from tests.zookeeper.directories import directory, words_of
 from tests.zookeeper.written import ensemble, history
@@ -42,6 +43,7 @@ def said(lines: list[str], folder: Path) -> Iterator[str]:
         [find_directory([f], f.name) for f in folders], parse(config.encode(), release) if config else None,
         release=release, forecast="forecast" in lines, options=options,
     )  # fmt: skip
+    assert unlike(Audited(found)) == []
     yield f"{headline(found)} ({found.code})"
     for f in found.findings:
         if f.severity != NOTE:

@@ -215,8 +215,10 @@ class Followed(Abstraction):
 
         Raises:
             TraceError: they differ.
+            _Broken: the initial state violates the property.
         """
         compare("initial state", self.initial, self.state(s, self.spent), SIMULATOR)
+        self.judge()
 
     def take(self, word: StepWord) -> None:
         """Take a step.
@@ -227,6 +229,14 @@ class Followed(Abstraction):
         if budget := self.model.spends(word.row, word.operands.get("which", 0)):
             self.spent[budget] = self.spent.get(budget, 0) + 1
         self.steps.append(self.runner.step(word.word))
+        self.judge()
+
+    def judge(self) -> None:
+        """Judge the state that the run has come to.
+
+        Raises:
+            _Broken: it, or the step to it, violates the property.
+        """
         if self.prop is not None and not self.runner.keeps(self.prop):
             raise _Broken
 

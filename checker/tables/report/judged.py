@@ -112,7 +112,7 @@ class Judged(Answered):
         always = words[:3] if self.of_events else words
         used = [what for what in words if what in always or any(totals.count(n, what) for n in names)]
         rows = [(n, *(f"{totals.count(n, what):,}" for what in used)) for n in names]
-        parts: list[Part] = [self.looked_at, Table(rows, ("property", *used))]
+        parts: list[Part] = [fitted(self.sentence), Table(rows, ("property", *used))]
         for name in names:
             found = [v for v in totals.violations if v.property == name]
             for v in found[:QUOTED]:
