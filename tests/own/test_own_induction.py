@@ -372,3 +372,42 @@ def test_each_choice_within_a_choice_is_asked_about(written, limit: int, code: i
     outcome = asked(written(text=CHOICES.replace("LIMIT", str(limit))), nodes=1)
     assert answer_of(outcome)[1] == code, as_text(outcome)
     assert words in as_text(outcome)
+
+
+SECOND = '''"""What a process other than the first does, where each has several fields."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Range, Node, action, declare, safety, shared
+
+
+class State(Fields):
+    code: Annotated[int, Range(0, 9999)] = shared("what nothing changes")
+    at: Each[Node, Annotated[int, Range(0, 3)]] = shared("where it is")
+    done: Each[Node, bool] = shared("what nothing changes")
+
+
+@action(when=lambda s, p: p == 1 and s.code == 1234)
+def go(s: State, p: Node) -> None:
+    """Go there."""
+    s.at[p] = 3
+
+
+@safety
+def below(s: State) -> bool:
+    """Nobody is there."""
+    return all(s.at[p] < 3 for p in range(s.NODES))
+
+
+PROTOCOL = declare(__name__, nodes=2)
+'''
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_clause_is_asked_about_what_any_process_changes(written) -> None:
+    """Fields lie process by process: what another than the first changed passed for a field that no clause reads."""
+    found = CliRunner().invoke(main, ["induct", "--protocol", written(text=SECOND)])
+    assert "below is not inductive" in found.output, found.output
+    assert found.exit_code == 1

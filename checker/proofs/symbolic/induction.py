@@ -335,10 +335,11 @@ class Induction:
 
     @cached_property
     def places(self) -> tuple[list[int], list[str]]:
-        """The offset of each field that has any entries, in order, and the fields' names."""
+        """The offset of each entry of each field, in order, and the fields' names: they lie process by process."""
         layout = self.transition.layout
-        entries = {name: [at for _, at in layout.elements(name)] for name, f in layout.fields.items() if f.kind.size}
-        begins = sorted((min(at), name) for name, at in entries.items() if at)
+        begins = sorted(
+            (at, name) for name, f in layout.fields.items() if f.kind.size for _, at in layout.elements(name)
+        )
         return [at for at, _ in begins], [name for _, name in begins]
 
     def field_at(self, key: int) -> str:
