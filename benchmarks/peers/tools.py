@@ -145,7 +145,7 @@ def number_in(pattern: str, text: str) -> int:
     found = re.findall(pattern, text, re.MULTILINE)
     if not found:
         raise Missing(f"the output has no {pattern!r}: {text[-300:]}")
-    return int(found[-1].replace(",", ""))
+    return int(float(found[-1].replace(",", "")))
 
 
 # --- zabcheck ----------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def spin(*flags: str, table: int = 24) -> Callable[[str, int, Path], Run]:
             deepest *= 10
         if number_in(r"errors: (\d+)", text):
             raise Missing("SPIN reports an error")
-        states, steps = number_in(r"(\d+) states, stored", text), number_in(r"(\d+) transitions", text)
+        states, steps = number_in(r"([\d.e+]+) states, stored", text), number_in(r"([\d.e+]+) transitions", text)
         return Run(states, steps, seconds, made + compiled, memory)
 
     return run
