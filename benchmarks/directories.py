@@ -87,7 +87,7 @@ class Drawn:
         return [*own, self.logs_of(n).parent] if n in self.logs else own
 
     def copy(self, to: Path) -> Drawn:
-        shutil.copytree(self.folder, to)
+        shutil.copytree(self.folder, to, symlinks=True)
         return Drawn(to, self.release, self.nodes, set(self.logs), list(self.told))
 
     def config(self, n: int, ports: list[int]) -> str:

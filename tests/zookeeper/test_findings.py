@@ -185,7 +185,7 @@ def test_a_change_of_the_membership_is_followed(tmp_path: Path) -> None:
     assert grave(found) == []
     assert "UNCOMMITTED_TAIL" not in notes(found)
     assert {"CONFIG", "BEHIND"} <= notes(found)
-    assert "as the record 2:2 of server1" in found.quorums
+    assert "as the record 2:2 of server1" in found.assumed["voters"]
 
 
 def test_every_kind_of_transaction_is_replayed(tmp_path: Path) -> None:

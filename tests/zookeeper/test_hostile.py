@@ -168,7 +168,7 @@ def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
         (["file"], "the data directory of each server"),
         (["server1", "server1"], "one directory"),
         (["server1,server2", "server3"], "are two servers"),
-        (["."], "several servers"),
+        (["."], "several folders version-2"),
         (["server1", "--config", "file"], "no server that votes"),
         (["server1", "--config", "nowhere"], "No such file"),
         (["server1", "--watch", "0"], "above 0"),

@@ -88,11 +88,11 @@ def test_every_finding_with_every_transaction_in_every_format(tmp_path: Path, se
     for code, place, last in zip(TABLE, places, cycle([-1, AT + 1]), strict=False):
         named = {f"{n}. evidence": value for n, value in enumerate(shown_as)}
         findings.append(AuditFinding(code.code, severity, "it is so", *place, last, ["server1", "server2"], named))
-    whole = list(rendered(Audited(Audit(found.servers, findings, found.replays, "q", starts=found.starts))))
+    whole = list(rendered(Audited(Audit(found.servers, findings, found.replays, {"voters": "q"}, starts=found.starts))))
     assert all(c.code in str(whole[0]) for c in TABLE)
     for finding in findings:  # headlines and sentences name the first
         alone = [replace(finding, evidence={})]
-        list(rendered(Audited(Audit(found.servers, alone, found.replays, "q", starts=found.starts))))
+        list(rendered(Audited(Audit(found.servers, alone, found.replays, {"voters": "q"}, starts=found.starts))))
 
 
 def lost(txns: list[Txn]) -> list[Txn]:

@@ -300,7 +300,7 @@ def test_a_snapshot_with_a_large_node_is_not_damaged(tmp_path: Path) -> None:
     made = server(OLD)
     made.snapshots[large.zxid] = snapshot_bytes(tree_of([*OLD, large]), None)
     found = audit([find_directory([made.write(tmp_path / "server1")], "server1")], release="3.9.3")
-    assert [(f.code, f.severity) for f in found.findings if f.severity != NOTE] == [("TOO_LARGE", "DANGER")]
+    assert [(f.code, f.severity) for f in found.findings if f.severity != NOTE] == [("OTHER_OPTIONS", "DANGER")]
     assert found.starts[0].zxid == OLD[-1].zxid
     options = {"jute.maxbuffer": "4194304"}
     again = audit([s.directory for s in found.servers], release="3.9.3", options=options)
@@ -342,3 +342,38 @@ def test_a_record_is_too_large_by_default(tmp_path: Path) -> None:
     folder = server([*OLD, large]).write(tmp_path / "server1")
     assert started(folder, "3.9.3").line == "Unreasonable length"
     assert started(folder, "3.9.3", **{"jute.maxbuffer": "4194304"}).outcome == STARTS
+
+
+def test_a_snapshot_need_be_right_as_far_as_a_start_reads_it(tmp_path: Path) -> None:
+    """A release reads the sections that it knows; of a digest that is switched on or off it takes the other for it.
+
+    Official servers of the five releases did so with a file of 3.9.5.
+    """
+    tree = tree_of(TXNS)
+    digested = snapshot_bytes(tree, TXNS[-1].zxid)
+    bare, last = digested[:-33], struct.pack(">q", TXNS[-1].zxid)
+    whole, undigested = (b + last + struct.pack(">q", zlib.adler32(b + last)) + ustring("/") for b in (digested, bare))
+
+    def flipped(at: int) -> bytes:
+        return whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :]
+
+    end, five = len(whole), ("3.4.14", "3.5.10", "3.6.2", "3.8.4", "3.9.5")
+    expected = {  # of those releases, which start; the option switches digests off
+        "whole": (whole, "3.4.14 3.5.10 3.6.2 3.8.4 3.9.5"), "whole, off": (whole, "3.4.14 3.5.10 3.6.2 3.8.4"),
+        "undigested": (undigested, "3.4.14 3.5.10"),
+        "undigested, off": (undigested, "3.4.14 3.5.10 3.6.2 3.8.4 3.9.5"),
+        "digest": (flipped(end - 54 + 19), "3.4.14 3.5.10"), "its seal": (flipped(end - 54 + 27), "3.4.14 3.5.10"),
+        "the path behind it": (flipped(end - 54 + 32), "3.4.14 3.5.10 3.6.2 3.8.4"),
+        "last zxid": (flipped(end - 14), "3.4.14 3.5.10 3.6.2 3.8.4"), "tree": (flipped(end - 54 - 6), ""),
+    }  # fmt: skip
+    for n, (name, (data, starting)) in enumerate(expected.items()):
+        made = server([TXNS[-1]], first=False)
+        made.snapshots[TXNS[-1].zxid] = data
+        folder = made.write(tmp_path / f"{n}" / "server1")
+        off = {"zookeeper.digest.enabled": "false"} if name.endswith("off") else {}
+        start = [r for r in five if started(folder, r, **off).outcome == STARTS]
+        assert (name, start) == (name, starting.split())
+    found = audit([find_directory([tmp_path / "2" / "server1"], "server1")], release="3.9.5")
+    assert [(f.code, f.severity) for f in found.findings if f.code == "OTHER_OPTIONS"] == [("OTHER_OPTIONS", "WARN")]
+    old = audit([find_directory([tmp_path / "4" / "server1"], "server1")], release="3.5.10")
+    assert old.verdict == "OK"  # in which a wrong digest is not read

@@ -109,6 +109,38 @@ def test_commits_in_another_order_are_told(tmp_path: Path) -> None:
     assert run(files[0], tmp_path / "zk2.log", files[2])[0] == 1
 
 
+def test_the_first_line_names_the_line_that_shows_the_first_fault(tmp_path: Path) -> None:
+    """Of a gap and a later damage the gap, at the commit that follows it; not the line of whoever proposed."""
+    files = real_logs()
+    text = files[1].read_text(errors="replace").split("\n")
+    gap, follows, one, two = (
+        next(n for n, x in enumerate(text) if "Committing" in x and f"zxid:0x{z}" in x)
+        for z in ("400000020", "400000021", "500000011", "500000012")
+    )
+    text[one], text[two] = text[two], text[one]
+    del text[gap]
+    (tmp_path / "zk2.log").write_text("\n".join(text))
+    code, answer = run(files[0], tmp_path / "zk2.log", files[2])
+    assert (code, f"zk2.log:{follows}" in str(answer["headline"])) == (1, True)
+
+
+def test_two_logs_of_one_number_at_one_time_are_no_history(tmp_path: Path) -> None:
+    """Merged, they showed violations of no server; what is assumed of files that follow each other is said."""
+    first, second, third = real_logs()
+    twin = tmp_path / "twin.log"
+    twin.write_text(third.read_text(errors="replace").replace("myid:3", "myid:1"))
+    code, answer = run(first, second, twin)
+    assert code == 3
+    assert str(answer["headline"]).startswith("UNKNOWN: ")
+    assert "twin.log both name server 1, and overlap in time" in str(answer["headline"])
+    parts = [tmp_path / "zk3.log.1", tmp_path / "zk3.log"]
+    for path, half in zip(parts, reversed(halves(third.read_text(errors="replace"))), strict=True):
+        path.write_text(half)
+    code, answer = run(first, second, *parts)
+    said = "files that name one server are its log, one after the other: zk3.log.1, zk3.log (server 3)"
+    assert (code, answer["assumed"]["servers"]) == (0, said)  # type: ignore[index]
+
+
 START = "2026-11-21 07:21:31,6{n:02} [myid:{s}] - INFO  [main:Learner@1] - "
 
 

@@ -46,12 +46,15 @@ def purged(folder: Path) -> Path:
 
 def test_a_snapshot_says_who_votes_where_the_record_is_purged(tmp_path: Path) -> None:
     found = audited(purged(tmp_path), (1, 2, 3, 4, 5))
-    assert found.quorums.startswith(
+    assert found.assumed["voters"].startswith(
         "majorities of 3, participants 3, 4, 5, as /zookeeper/config of server3's snapshot."
     )
     assert (found.verdict, found.too_few) == ("OK", False)
     few = audited(tmp_path, (1, 2, 3))
-    assert few.quorums.endswith("of these 4, 5 were not given")
+    assert few.assumed["voters"].endswith(
+        "of these 4, 5 were not given, and a forecast does not start them, "
+        "and the servers' zoo.cfg has the same (--config)"
+    )
     assert few.too_few
 
 
@@ -59,13 +62,15 @@ def test_a_file_that_differs_is_named_and_counts_at_the_next_start(tmp_path: Pat
     """A server of 3.9.5 counted by the file: with these five voters, 3 and 4 did not serve, and 3, 4 and 5 did."""
     found = audited(purged(tmp_path), (1, 2, 3, 4, 5), parse(FIVE.encode()), forecast=True)
     assert [f.code for f in found.findings if f.severity != NOTE] == ["CONFIG_DIFFERS"]
-    assert found.quorums == "majorities of 5, participants 1, 2, 3, 4, 5, as the zoo.cfg says"
+    assert found.assumed["voters"] == "majorities of 5, participants 1, 2, 3, 4, 5, as the zoo.cfg says"
     assert found.service.voters == [f"server{n}" for n in (1, 2, 3, 4, 5)]
     same = audited(tmp_path, (1, 2, 3, 4, 5), parse(THREE.encode()))
     assert same.verdict == "OK"
     dynamic = "standaloneEnabled=false\ndynamicConfigFile=zoo.cfg.dynamic.{}\n"
     late = parse(dynamic.format("300000000").encode(), dynamic=FIVE.encode())
-    assert audited(tmp_path, (1, 2, 3, 4, 5), late).quorums.startswith("majorities of 5")  # later than the snapshot
+    assert (
+        audited(tmp_path, (1, 2, 3, 4, 5), late).assumed["voters"].startswith("majorities of 5")
+    )  # later than the snapshot
     early = parse(dynamic.format("100000000").encode(), dynamic=FIVE.encode())
     assert audited(tmp_path, (1, 2, 3, 4, 5), early).verdict == "WARN"
 
@@ -94,12 +99,14 @@ def test_a_record_that_is_later_than_a_snapshot_counts(tmp_path: Path) -> None:
     assert node_data(folders[0] / "version-2" / f"snapshot.{TXNS[13].zxid:x}", "/zookeeper/config")
     assert node_data(folders[0] / "version-2" / f"snapshot.{TXNS[13].zxid:x}", "/zookeeper/nothing") is None
     found = audited(tmp_path, (1, 2, 3))
-    assert found.quorums.startswith("majorities of 2, participants 1, 2, as the record 3:2 of server1's log.100000001")
+    assert found.assumed["voters"].startswith(
+        "majorities of 2, participants 1, 2, as the record 3:2 of server1's log.100000001"
+    )
 
 
 def test_numbers_that_are_guessed_take_no_membership(tmp_path: Path) -> None:
     ensemble(tmp_path, *(with_node(zxid(1, 0), FIVE) for _ in "123"))
-    assert "a directory has no myid" in audited(tmp_path, (1, 2, 3)).quorums
+    assert "a directory has no myid" in audited(tmp_path, (1, 2, 3)).assumed["voters"]
 
 
 def reconfigured(zxid: int, *voters: int) -> Txn:
@@ -118,7 +125,10 @@ def test_a_reconfiguration_that_no_leader_committed_does_not_count(tmp_path: Pat
     ):  # fmt: skip
         ensemble(tmp_path / name, *(with_myid(n, s) for n, s in enumerate((server(others), server(others), third), 1)))
         found = audited(tmp_path / name, (1, 2, 3))
-        assert (found.verdict, found.quorums) == (verdict, "majorities of the 3 servers given"), name
+        assert (found.verdict, found.assumed["voters"]) == (
+            verdict,
+            "majorities of the 3 servers given; no other server votes, and none of them observes (--config)",
+        ), name
         assert any("is not counted" in f.sentence for f in found.findings if f.code == "CONFIG")
 
 
@@ -150,7 +160,7 @@ def test_a_server_that_is_behind_a_change_does_not_undo_it(tmp_path: Path) -> No
     ensemble(tmp_path, with_myid(1, server(txns)), with_myid(2, server(txns[:28])))
     found = audited(tmp_path, (1, 2))
     assert found.too_few
-    assert found.quorums.startswith("majorities of 5")
+    assert found.assumed["voters"].startswith("majorities of 5")
 
 
 def with_myid(number: int, server: Written) -> Written:
@@ -163,7 +173,7 @@ def test_numbers_that_are_guessed_take_no_record(tmp_path: Path) -> None:
     ensemble(tmp_path, *(server(txns) for _ in "123"))
     found = audited(tmp_path, (1, 2, 3))
     assert (found.verdict, found.too_few) == ("OK", False)
-    assert "lists voters 11, 12, 13, but a directory has no myid" in found.quorums
+    assert "lists voters 11, 12, 13, but a directory has no myid" in found.assumed["voters"]
 
 
 @pytest.mark.parametrize(

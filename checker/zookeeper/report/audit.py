@@ -99,7 +99,7 @@ def whole_words(audit: Audit) -> str:
     if any(f.code == "LAST_COPY" and f.severity == WARN for f in audit.findings):
         return "these look like copies of running servers, made one after another: then the data is whole"
     if audit.too_few:
-        return "nothing found in these directories, of less than a quorum, puts data in danger"
+        return "whether data is in danger is unknown: these servers are not known to be a quorum of those that vote"
     if audit.data == "whole":
         return "the data is whole"
     tails: dict[str, list[str]] = {}
@@ -125,6 +125,11 @@ def service_words(audit: Audit) -> str:
     return "; ".join(said)
 
 
+def assumed_lines(audit: Audit) -> list[str]:
+    """Return the lines on what an audit assumes."""
+    return ["Assumed:", *(indented(f"{name}: {said}") for name, said in audit.assumed.items())]
+
+
 def start_lines(audit: Audit) -> list[str]:
     """Return the lines on what each server starts with."""
     of, *each = start_sentences(audit)
@@ -136,7 +141,7 @@ def start_sentences(audit: Audit) -> list[str]:
     ordered = list(dict.fromkeys(r for x in audit.starts for r in x.releases))
     ordered.sort(key=lambda r: [int(p) if p.isdigit() else 99 for p in r.split(".")])
     of = audit.release or f"{releases_text(ordered, ordered)}, which can have written the files; --release names one"
-    said = [f"of these files and no others ({of}; {audit.options})"]
+    said = [f"of these files and no others ({of})"]
     for x in audit.starts:
         one = len([y for y in audit.starts if y.server == x.server]) == 1
         said.append(f"{x.server}{'' if one else ', ' + releases_text(x.releases, ordered)}: {x.sentence}")
@@ -195,7 +200,8 @@ class Audited(Answered):
         """Return the verdict, the findings in full, notes in a line each, and what cannot be concluded."""
         audit = self.audit
         counts = self.sentence.split(": ", 1)[1]
-        lines = [headline(audit), counts, *(f"  {s.name}: {server_line(s)}" for s in audit.servers)]
+        lines = [headline(audit), *assumed_lines(audit), counts]
+        lines += [f"  {s.name}: {server_line(s)}" for s in audit.servers]
         parts = ["\n".join(lines), "\n".join(start_lines(audit))]
         if audit.forecast is not None:
             parts.append("\n".join(self.forecast_lines))
@@ -207,7 +213,7 @@ class Audited(Answered):
             for f in notes:
                 lines.append(indented(f"{f.code} {f'{f.place}: ' if f.place else ''}{f.sentence}"))
             parts.append("\n".join(lines))
-        lines = [f"Quorums: {audit.quorums}.", "Cannot be concluded:", *(f"  - {text}" for text in audit.open)]
+        lines = ["Cannot be concluded:", *(f"  - {text}" for text in audit.open)]
         return [*parts, "\n".join(lines)]
 
     def said(self) -> Iterator[Verdict]:
@@ -275,7 +281,7 @@ class Audited(Answered):
             sentence=self.sentence,
             exit_code=self.exit_code,
             request=self.request.as_json() if self.request else None,
-            quorums=audit.quorums,
+            assumed=audit.assumed,
             servers=[server_of(s, audit) for s in audit.servers],
             starts=[start_of(x) for x in audit.starts],
             forecast=forecast_of(ahead, verdict_of(ahead), self.second) if ahead is not None else None,
@@ -393,6 +399,7 @@ def news(now: Audit, before: Audit | None) -> str:
     known = set() if before is None else {(f.code, f.server, f.file, f.zxid) for f in before.findings}
     fresh = [f for f in now.findings if (f.code, f.server, f.file, f.zxid) not in known]
     lines = [headline(now)] if before is None or before.verdict != now.verdict else []
+    lines += assumed_lines(now) if before is None else []
     lines.append(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sentence(now)}")
     for f in fresh:
         lines += finding_text(f) if f.severity != NOTE else [f"  {f.code} {f.place}: {f.sentence}"]

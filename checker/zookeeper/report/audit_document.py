@@ -177,7 +177,6 @@ class ForecastReport(Typed, frozen=True):
         states: states of the model that were looked at.
         all_at_once: whether every order of the steps of all servers was gone through, not only of each
             smallest quorum and of who comes later.
-        assumptions: of who votes, and with which ids.
         cut_off: whether some runs have more elections that fail than were gone through.
         second_opinion: how the second semantics' opinion of the model's runs from these disks compares.
     """
@@ -188,7 +187,6 @@ class ForecastReport(Typed, frozen=True):
     states: int
     all_at_once: bool
     cut_off: bool
-    assumptions: str | None
     outcomes: list[OutcomeReport]
     last_copies: list[LastCopyReport]
     second_opinion: SecondOpinionJson | UnsetType = UNSET
@@ -200,6 +198,7 @@ class AuditReport(Typed, frozen=True, kw_only=True):
     Attributes:
         format: the version of this format.
         headline: whether data is in danger, and what not to do.
+        assumed: what the answer rests on although no file says it, by what it is about.
         request: the request of which this is the answer: its kind, and each value that is not the default.
             Null: not known.
         starts: what a start of each server from these files comes to.
@@ -215,7 +214,7 @@ class AuditReport(Typed, frozen=True, kw_only=True):
     sentence: str
     exit_code: ExitCode
     request: dict[str, Any] | None
-    quorums: str
+    assumed: dict[str, str]
     servers: list[ServerReport]
     starts: list[StartReport]
     forecast: ForecastReport | None
@@ -260,7 +259,7 @@ def server_of(s: Server, audit: Audit) -> ServerReport:
 def forecast_of(ahead: Forecast, verdict: str, second: SecondOpinion) -> ForecastReport:
     """Return a forecast for the report."""
     return ForecastReport(
-        verdict, ahead.release, ahead.unknown or None, ahead.states, ahead.at_once, ahead.cut_off, ahead.taken or None,
+        verdict, ahead.release, ahead.unknown or None, ahead.states, ahead.at_once, ahead.cut_off,
         [outcome_of(o) for o in ahead.outcomes],
         [LastCopyReport(pairs([(c.lo, c.hi)])[0], c.servers) for c in ahead.last_copies],
         second.as_json() if second != NO_OPINION else UNSET,

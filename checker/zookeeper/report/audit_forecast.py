@@ -22,11 +22,10 @@ def verdict_of(ahead: Forecast) -> str:
 def forecast_lines(ahead: Forecast) -> list[str]:
     """Return the lines on the possible outcomes of starting these servers."""
     head = "What can happen next, once all servers are stopped and then started from exactly these files"
-    head += f" ({ahead.release}, {ahead.options}; no client writes, and nothing else fails):"
+    head += f" ({ahead.release}; no client writes, and nothing else fails):"
     if ahead.unknown:
         return [head, f"  UNKNOWN: {ahead.unknown}. Treat every start as dangerous until it is known."]
     out = [summed(ahead)]
-    out += [f"Assumed: {ahead.taken}."] if ahead.taken else []
     out += [last_copy_words(copy, ahead) for copy in ahead.last_copies]
     out += [outcome_words(same, ahead) for same in grouped(ahead.outcomes)]
     if not ahead.at_once:

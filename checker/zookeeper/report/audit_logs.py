@@ -24,9 +24,15 @@ SHOWN = 200  # phases in the text
 def headline(report: LogsAudited) -> str:
     """Return a line that says whether data is in danger, as far as text logs show, and what not to do."""
     delete = "Do not delete, move away or replace any directory"
+    if report.history.doubled:
+        return (
+            f"UNKNOWN: {one_line(report.history.doubled)}: they are of two servers with one number, or one log given "
+            f"twice. {delete} before it is known."
+        )
     if report.broken:
         first = report.broken[0]
-        where = f" ({first.rule}, {first.lines[0].place})" if first.lines else f" ({first.rule})"
+        shown = max(first.lines, key=lambda e: e.time, default=None)  # with this line it is complete
+        where = f" ({first.rule}{f', {shown.place}' if shown is not None else ''})"
         return (
             f"VIOLATION: by these logs the servers diverged{where}: clients may have read different data. {delete}: "
             f"copy the directories of all servers, and audit the copies."
@@ -63,6 +69,8 @@ class LogsAudited(Answered):
 
     @property
     def exit_code(self) -> int:
+        if self.history.doubled:
+            return NO_VERDICT
         if self.broken:
             return VIOLATED
         return HELD if self.judged or self.history.rows is None else NO_VERDICT
@@ -71,9 +79,14 @@ class LogsAudited(Answered):
     def sentence(self) -> str:
         h = self.history
         return (
-            f"{'VIOLATION' if self.broken else 'OK'}: {len(h.servers)} servers, {len(h.phases):,} phases, "
+            f"{headline(self).split(':')[0]}: {len(h.servers)} servers, {len(h.phases):,} phases, "
             f"{h.proposals:,} proposals, {h.commits:,} commits, {h.silent:,} silent steps"
         )
+
+    @property
+    def assumed(self) -> list[str]:
+        """Return the lines on what the verdict rests on although no line of a log says it."""
+        return [f"Assumed of {name}: {one_line(said)}." for name, said in self.history.assumed.items()]
 
     def said(self) -> Iterator[Verdict]:
         why = {b.rule: b.sentence for b in reversed(self.broken)}
@@ -89,7 +102,7 @@ class LogsAudited(Answered):
     def drawing(self) -> str:
         from traces.zookeeper.server_logs.log_picture import page_of_logs
 
-        return page_of_logs(self.drawn, headline(self))
+        return page_of_logs(self.drawn, " ".join([headline(self), *self.assumed]))
 
     def picture(self) -> Picture:
         """Return the history that the logs record, as an SVG diagram."""
@@ -108,7 +121,8 @@ class LogsAudited(Answered):
     def parts(self) -> Sequence[Part]:
         from traces.zookeeper.server_logs.text_logs import phase_text
 
-        lines, silent = [headline(self), self.sentence.split(": ", 1)[1]], self.history.without_events
+        lines, silent = [headline(self), *self.assumed], self.history.without_events
+        lines.append(self.sentence.split(": ", 1)[1])
         lines += [f"note: {one_line(name)} has no line of a phase, a proposal or a commit" for name in silent]
         for b in self.broken:
             step = f" ({b.step})" if b.step else ""
@@ -129,6 +143,7 @@ class LogsAudited(Answered):
         return {
             "format": 1,
             "headline": headline(self),
+            "assumed": self.history.assumed,
             "servers": {str(n): files for n, files in h.servers.items()},
             "phases": [
                 {

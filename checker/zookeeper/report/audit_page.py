@@ -64,7 +64,8 @@ def as_html(
             runs=[(plain(started), [plain(said) for said in steps]) for started, steps in runs],
             findings=[finding_of(f, words) for f in audit.told(*GRAVE)],
             notes=[(f.code, plain(f.place), plain(f.sentence)) for f in audit.told(NOTE)],
-            quorums=plain(audit.quorums), open=[plain(said) for said in audit.open],
+            assumed=[(name, plain(said)) for name, said in audit.assumed.items()],
+            open=[plain(said) for said in audit.open],
         )
     )  # fmt: skip
 

@@ -43,7 +43,8 @@ class AuditLogsRequest(Request):
         if not history.phases and history.rows is None:
             raise RequestError("no line of these files is one in which ZooKeeper logs a phase, a proposal or a commit")
         judged, breaks = properties(history)
-        return LogsAudited(history, judged, [*history.broken, *breaks], self)
+        broken = sorted([*history.broken, *breaks], key=lambda b: max((e.time for e in b.lines), default="~"))
+        return LogsAudited(history, judged, broken, self)
 
 
 audit_logs = function(AuditLogsRequest)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.audit.agree import Agreement, Each
+from traces.zookeeper.audit.assumed import assumed
 from traces.zookeeper.audit.codes import advice_held
 from traces.zookeeper.audit.crossing import settle_crossings
 from traces.zookeeper.audit.danger import (
@@ -57,8 +58,9 @@ OK, UNKNOWN = "OK", "UNKNOWN"
 AGAIN = 3  # times that folders are listed again while something comes
 LOOKS = 10  # times that is looked again at what a running server leaves for a moment
 JUST_NOW = 5.0  # seconds behind a write in which a server is taken to be running
-FORGETS = "forgets what it had"
+FORGETS, HAS_NUMBER = "forgets what it had", "has the number of"
 OF_SERVICE = ("WILL_NOT_START", "MAY_NOT_START", "ACCEPTED_AHEAD")
+UNLIKE = ("RESTART_DIFFERS", "SNAPSHOT_DIGEST")  # about a tree that is not that of its server's transactions
 HOLES = ("GAP", "GAP_UNKNOWN", "MISSING", "PURGED", "LOGS_DELETED", "SNAP_BRIDGED", "PACKED_LOG")
 # Of violations those of which what a start makes of them is known.
 TOLD_BY_START = ("COMMITTED_LOST", "EPOCH_BEHIND_LOG", "ACCEPTED_BEHIND", "RESTART_DIFFERS", "SNAPSHOT_DIGEST",
@@ -92,7 +94,7 @@ class Audit:
         open: what cannot be concluded, a sentence each.
         starts: the result of a start of each server, by `release`; if that is empty, by every release that can have
             written the files.
-        options: the JVM's properties that were assumed, in words.
+        assumed: what the answer rests on although no file says it, in words, by what it is about.
         forecast: what starting them can lead to; None if it was not asked for.
         too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
@@ -103,12 +105,11 @@ class Audit:
     servers: list[Server]
     findings: list[AuditFinding]
     replays: dict[str, Replayed] = field(default_factory=dict)
-    quorums: str = ""
+    assumed: dict[str, str] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
     kept: Kept = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
-    options: str = ""
     forecast: Forecast | None = None
     rest_serves: bool = False
     too_few: bool = False
@@ -123,7 +124,7 @@ class Audit:
             return "lost" if lost else "damaged"
         if any(f.severity == DANGER for f in about):
             return "in danger"
-        doubt = self.unanswered or any(f.code in ("LAST_COPY", "CAN_BE_LOST") for f in about)
+        doubt = self.unanswered or self.too_few or any(f.code in ("LAST_COPY", "CAN_BE_LOST") for f in about)
         return UNKNOWN.lower() if doubt or self.tails else "whole"
 
     @property
@@ -139,7 +140,7 @@ class Audit:
         for severity in (VIOLATION, DANGER):
             if severity in kinds:
                 return severity
-        if self.unanswered or self.service.state == "unknown":
+        if self.unanswered or self.too_few or self.service.state == "unknown":
             return UNKNOWN
         return WARN if WARN in kinds else OK
 
@@ -295,7 +296,7 @@ def audit(
 
     out = judged(servers)
     for _ in range(LOOKS):
-        if not any(f.code in FORGOT for f in out.findings if f.severity == DANGER):
+        if not any(f.code in FORGOT for f in out.findings if f.severity in (DANGER, WARN)):
             break
         # A running server joins an epoch, or continues, while the others are read, and before 3.8.5 it stores what it
         # was sent after its epoch: files that were read at different times are no danger. Those of a stopped server are
@@ -364,6 +365,7 @@ def conclude(
         found += [*file_findings(s), *order_findings(s), *snapshot_findings(s), *epoch_findings(s)]
     found += membership_findings(servers, quorums, Agreement(servers, replays, quorums, each))
     found += same_number(servers, {s.name: n for s in servers if (n := myid_of(s.directory)) >= 0})
+    found += logs_not_given(servers, quorums.log_directory)
     if len(groups) > 1:
         found.append(mixed(groups))
     started = starts(servers, [release] if release else candidates(servers), dict(rules.options))
@@ -371,7 +373,6 @@ def conclude(
     ends: dict[int, int] = {}
     apart: set[str] = set()
     vanish: dict[str, dict[str, list[str]]] = {}
-    found += [f for s in servers for f in logs_not_given(s, quorums.log_directory)]
     for group in groups:
         counting = quorums if len(groups) == 1 else Quorums([s.directory for s in group])
         agreement = Agreement(group, replays, counting, each, show_data)
@@ -408,10 +409,12 @@ def conclude(
     ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
     if ahead is not None and not any(f.severity in (VIOLATION, DANGER) for f in found):
         found += can_be_lost(ahead, ends, [f for f in found if f.code == "UNCOMMITTED_TAIL"])
-    out = Audit(servers, worst(found), replays, quorums.told, kept=kept or {}, forecast=ahead)
-    out.starts, out.release, out.rest_serves, out.options = started, release, rest_serves, rules.words
+    out = Audit(servers, worst(found), replays, kept=kept or {}, forecast=ahead)
+    unlike = {f.server for f in found if f.code in UNLIKE and f.server and forecast}
+    out.assumed = assumed(servers, quorums, rules, bool(release), bool(replays), unlike)
+    out.starts, out.release, out.rest_serves = started, release, rest_serves
     out.service = service_of(servers, started, quorums, apart)
-    out.too_few = not quorums([s.name for s in servers], max((s.top for s in servers), default=0))
+    out.too_few = quorums.too_few(servers)
     out.open = unconcluded(out)
     if quorums.first is None and quorums.changes and quorums.changes[0][0] & LOW:
         since = zxid_text(quorums.changes[0][0])
@@ -419,13 +422,24 @@ def conclude(
     return out
 
 
-def logs_not_given(server: Server, log_directory: str) -> list[AuditFinding]:
-    """Return a finding about a server of which only the data directory was given, and whose logs are in another."""
-    if not log_directory or len(server.directory.folders) > 1 or server.logs:
-        return []
+def logs_not_given(servers: list[Server], log_directory: str) -> list[AuditFinding]:
+    """Return findings about servers whose logs are in a directory that was not given, or may be.
+
+    One of several has no log where it has only been sent a snapshot; if none has one, they are elsewhere, or gone.
+    """
+    bare = [s for s in servers if log_directory and not s.logs and len(s.directory.folders) == 1]
     what = f"its configuration has a dataLogDir, {log_directory}, and of this server only a data directory without "
     what += "logs was given: give both, as DATA,LOGS"
-    return [AuditFinding("LOGS_NOT_GIVEN", WARN, what, server.name)]
+    out = [AuditFinding("LOGS_NOT_GIVEN", WARN, what, s.name) for s in bare]
+    if not bare and not any(s.records or s.directory.trouble or any(f.damages for f in s.logs) for s in servers):
+        epoch = max(s.epoch() for s in servers)
+        what = f"no server given has a transaction in a log{f', though epoch {epoch} has begun' if epoch > 0 else ''}: "
+        what += (
+            "either nothing was written since the snapshots, or the logs are in other directories (dataLogDir; give "
+        )
+        what += "both, as DATA,LOGS), or they are lost"
+        out.append(AuditFinding("LOGS_NOT_GIVEN", WARN, what, servers=[s.name for s in servers]))
+    return out
 
 
 def look_ahead(
@@ -448,7 +462,7 @@ def look_ahead(
             return Forecast(release, f"{f.code} {f.place}: its history may continue unseen".strip())
     ensemble, certain = quorums.at(START), all(myid_of(s.directory) >= 0 for s in voters)
     if ensemble is None and len(servers) == 1:
-        return Forecast(release, "one server was given, but not which servers vote (use --config)")
+        return Forecast(release, "one server was given, and a forecast is of several (--config lists them)")
     moved = [s.name for s in servers if not unchanged(s, Server(listed(s.directory), s.logs, s.snapshots))]
     stamps = [(f.path, f.stamp) for s in servers for f in s.logs]
     stamps += [(x.path, x.stamp) for s in servers for x in s.snapshots]
@@ -466,18 +480,6 @@ def look_ahead(
             trees = {o.leader} if c.sent_whole else set()
             trees |= {c.server} if rules.walks_log or not c.sent_whole else set()
             c.vanish = sorted({path for name in trees for path in vanish.get(name, ())}) if c.serves else []
-    taken = [f"these {len(voters)} servers are all that vote (--config lists the voters)"] if ensemble is None else []
-    taken += [] if certain else ["ids are unknown (there is no file myid): any of several equal votes may win"]
-    absent = set(ensemble.participants) - set(quorums.numbers.values()) if ensemble is not None else set()
-    if absent:
-        named = ", ".join(map(str, sorted(absent)))
-        taken.append(f"server {named}, which was not given, is not started: starts with it are not forecast")
-    trees_apart = sorted({f.server for f in found if f.code in ("RESTART_DIFFERS", "SNAPSHOT_DIGEST") and f.server})
-    if trees_apart:
-        taken.append(
-            f"{', '.join(trees_apart)} has a tree of its own, and keeps it unless its leader sends a whole one"
-        )
-    out.taken, out.options = "; ".join(taken), rules.words
     return out
 
 
@@ -531,12 +533,18 @@ def service_of(servers: list[Server], started: list[Start], quorum: Quorums, apa
         out.serving = [n for n in out.serving if n not in apart]
         out.unable |= {n: FORGETS for n, x in by.items() if x.lacks and forgets(n, x.lacks, servers)}
         for s in voters:
+            if twin := next((t.name for t in voters if t is not s and t.directory.number == s.directory.number), ""):
+                out.unable.setdefault(s.name, f"{HAS_NUMBER} {twin}")
             serving = [t for t in voters if t.name in out.serving]
             if s.name in out.serving and (others := accepted_ahead(s, serving, quorum)):
                 out.serving.remove(s.name)
                 out.unable[s.name] = f"may not join {', '.join(others)}"
                 out.ahead[s.name] = others
-        if quorum.with_absent(out.serving, START):
+        twins = [n for n, why in out.unable.items() if why.startswith(HAS_NUMBER)]
+        out.serving = [n for n in out.serving if n not in twins]
+        if twins:
+            out.state = "unknown"
+        elif quorum.with_absent(out.serving, START):
             out.state = "quorum" if out.unable else "all"
         elif quorum.with_absent([n for n in by if out.unable.get(n) != "will not start"], START):
             out.state = "unknown"
@@ -637,9 +645,6 @@ def unconcluded(found: Audit) -> list[str]:
     out.append("what TRUNC has removed from a log, and when clients saw what")
     if any(f.code == "NO_DIGESTS" for f in found.findings):
         out.append("which server is wrong if two differ and there is no majority: there are no digests")
-    if found.too_few:
-        given = f"the {len(found.servers)} servers given are" if len(found.servers) > 1 else "the server given is"
-        out.append(f"whether what was acknowledged is on a quorum of disks: {given} no quorum of those that vote")
     if len(found.servers) == 1:
         out.append("whether other servers have the same: one server was given")
     return out

@@ -25,7 +25,6 @@ HIDING = ("CRC", "BAD_EOR", "BAD_LEN", "BAD_MAGIC", "BAD_BODY", "BAD_VERSION", "
 FORGOT = ("EPOCH_AHEAD", "PARTED", "SET_BACK", "LAST_COPY")  # what a running server can look like for a moment
 COMPARED = 64  # transactions that are compared before servers are taken for two ensembles
 APART, BETWEEN = 10_000, 200  # milliseconds between the ends of logs that were copied one after another: of all, of two
-HOT = "unless the directories were copied while the servers ran, or at different times"
 
 
 def joined_epoch(server: Server) -> int:
@@ -77,12 +76,6 @@ class Disks:
         ends = self.agreement.ends()
         return [s for s in servers or self.servers if self.agreement.holds(s, zxid, ends) or s.name in self.unread]
 
-    def unless_observers(self, zxid: int) -> str:
-        """Return the assumption about observers as a phrase; empty if it is known who votes, or makes no difference."""
-        if self.quorum.at(zxid) is not None or len(self.servers) <= 3:
-            return ""
-        return f"unless some of these {len(self.servers)} servers are observers (--config lists the voters), "
-
     # --- epoch-has-its-history -------------------------------------------------------------------
 
     def epochs_without_history(self) -> None:
@@ -96,11 +89,14 @@ class Disks:
             if needed <= s.top:
                 continue
             self.doubted.add(s.name)
+            electing = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
+            leads = self.quorum.with_absent(electing, needed)
             first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
             has = zxid_text(s.top) if s.top else "nothing"
-            what = f"currentEpoch is {epoch}, and its history ends with {has}: {why}; {HOT}, this server has joined "
-            what += f"epoch {epoch} and lost, or never stored, what came before it"
-            self.add("EPOCH_AHEAD", DANGER, what, s.name, "currentEpoch", min(first, needed), needed)
+            what = f"currentEpoch is {epoch}, and its history ends with {has}: {why}; so it lost, or never "
+            what += f"stored, what came before epoch {epoch}"
+            what += "" if leads else "; no quorum elects it, and a leader sends it what it lacks"
+            self.add("EPOCH_AHEAD", DANGER if leads else WARN, what, s.name, "currentEpoch", min(first, needed), needed)
 
     def began_with(self, s: Server, epoch: int, ends: dict[int, int]) -> tuple[int, str]:
         """Return the last transaction that an epoch is known to have begun with, and the evidence."""
@@ -150,7 +146,7 @@ class Disks:
             if s.epoch() > epoch:
                 self.doubted.add(s.name)
                 what += f", with which this server's history ends though it has joined epoch {s.epoch()}"
-                self.add("PARTED", DANGER, f"{what}; {HOT}", s.name, "", first, s.top)
+                self.add("PARTED", DANGER, what, s.name, "", first, s.top)
             else:
                 what += f", with which this server's ends: it has joined no epoch after {epoch}"
                 self.add("TAIL_APART", NOTE, what, s.name, "", first, s.top)
@@ -169,8 +165,7 @@ class Disks:
         said = ", ".join(f"{s.name} {joined_epoch(s)}" for s in behind)
         what = f"{', '.join(inside)} {'have' if len(inside) > 1 else 'has'} transactions of epoch {epoch}, up to "
         what += f"{zxid_text(newest)}, which a quorum must have joined first, and the others have not ({said}): "
-        what += f"{HOT}, or are not all there, {self.unless_observers(newest)}some of these disks were set back or "
-        what += "replaced"
+        what += "some of these disks were set back or replaced"
         self.add("SET_BACK", DANGER, what, "", "", newest, -1, [s.name for s in behind])
 
     # --- served-is-on-a-quorum ------------------------------------------------------------------------
@@ -229,9 +224,10 @@ class Disks:
         names = [s.name for s in holders]
         what = f"{zxid_text(first)}..{zxid_text(zxid)} may have been acknowledged, and {', '.join(names)} "
         what += "has the last copy" if len(names) == 1 else "have the last copies"
-        what += f", less than a quorum ({why}); {self.unless_observers(zxid)}{HOT}"
+        what += f", less than a quorum ({why})"
         if severity == WARN:
-            what += ", as it looks: then nothing is lost where they ran; do not start servers from these copies"
+            what += "; as it looks, the directories were copied one after another while the servers ran: then nothing "
+            what += "is lost where they ran; do not start servers from these copies"
         self.add("LAST_COPY", severity, what, names[0] if len(names) == 1 else "", "", first, zxid, names)
 
 

@@ -120,7 +120,6 @@ class Forecast:
         last_copies: what may have been acknowledged, and is on less than a quorum of disks.
         states: the number of states of the model. at_once: whether every order of all servers' steps was explored.
         cut_off: whether some runs have more failed elections than were explored.
-        taken: what is assumed of who votes, and with which ids; empty for nothing.
         paths: for the first transactions of ranges what they do, where a log has them.
         folded: the state of the model in which the runs begin; None if a server alone is a quorum.
     """
@@ -132,8 +131,6 @@ class Forecast:
     states: int = 0
     at_once: bool = True
     cut_off: bool = False
-    taken: str = ""
-    options: str = "with default options"
     paths: dict[int, str] = field(default_factory=dict)
     folded: Folded | None = field(default=None, repr=False)
 

@@ -214,7 +214,7 @@ def snapshot_findings(server: Server) -> list[AuditFinding]:
             out.append(AuditFinding("UNREADABLE", WARN, f"it cannot be read: {s.why}", server.name, s.name))
         elif s.state == "refused":
             severity = DANGER if s.zxid > server.top else WARN  # nothing else that is read has what it holds
-            out.append(AuditFinding("TOO_LARGE", severity, s.why, server.name, s.name, -1, s.zxid))
+            out.append(AuditFinding("OTHER_OPTIONS", severity, s.why, server.name, s.name, -1, s.zxid))
         elif not ends_well(s) and s.state in ("torn", "broken"):
             out.append(AuditFinding("TORN_SNAPSHOT", NOTE, s.why, server.name, s.name, s.place, s.zxid))
         elif s.state in ("torn", "broken"):

@@ -8,7 +8,7 @@ their next dynamic file. Without a file the later of a record and a snapshot say
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,15 +17,14 @@ from traces.zookeeper.audit.findings import NOTE, WARN, AuditFinding
 from traces.zookeeper.disk.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.disk.logs import payload_at
 from traces.zookeeper.disk.numbers import CONFIG_NODE
+from traces.zookeeper.disk.rules import OPTIONS
 from traces.zookeeper.disk.server import LOW, Directory, Server
 from traces.zookeeper.disk.snapshots import node_data
 from zabspec.ensemble import ConfigError, Ensemble
 from zabspec.files import Unreadable
 from zabspec.zoo_cfg import ZooCfg, membership
 
-# What a server makes properties of its JVM, of those that decide what it reads (QuorumPeerConfig.parseProperties)
 START = 1 << 64  # in place of a zxid: behind all transactions, when the servers are started again
-PASSED_ON = ("snapshot.trust.empty", "jute.maxbuffer.extrasize")
 
 
 class Quorums:
@@ -42,7 +41,9 @@ class Quorums:
     def __init__(self, directories: list[Directory], config: ZooCfg | None = None) -> None:
         self.numbers = {d.name: d.number for d in directories}
         named = config.settings if config is not None else {}
-        self.options = {f"zookeeper.{key}": named[key] for key in PASSED_ON if key in named}
+        # a key that it does not know becomes a property of a server's JVM (QuorumPeerConfig.parseProperties)
+        passed_on = {f"zookeeper.{key}": value for key, value in named.items()}
+        self.options = {key: passed_on[key] for key in OPTIONS if key in passed_on}
         self.log_directory = named.get("dataLogDir", "") if named.get("dataLogDir") != named.get("dataDir") else ""
         self.first = config.voters if config is not None else None
         self.version = config.version if config is not None else 0
@@ -83,6 +84,16 @@ class Quorums:
         ensemble = self.at(zxid)
         return ensemble is not None and self.numbers[name] in ensemble.observers
 
+    def unknown(self, servers: Sequence[Server]) -> bool:
+        """Return whether nothing says who votes: of one server alone, which has been in an ensemble."""
+        newest = max((max(s.top >> 32, s.epoch()) for s in servers), default=0)
+        return len(servers) == 1 and newest > 0 and self.at(START) is None
+
+    def too_few(self, servers: Sequence[Server]) -> bool:
+        """Return whether the servers that were given are not known to be a quorum of those that vote."""
+        newest = max((s.top for s in servers), default=0)
+        return self.unknown(servers) or not self((s.name for s in servers), newest)
+
     @property
     def told(self) -> str:
         """Return who votes, and where that is from."""
@@ -94,7 +105,8 @@ class Quorums:
             f"{now.kind}, participants {listed(now.participants)}, as {self.sources.get(version, 'the zoo.cfg')} says"
         )
         if absent := sorted(set(now.participants) - set(self.numbers.values())):
-            said += f"; of these {listed(absent)} {'was' if len(absent) == 1 else 'were'} not given"
+            said += f"; of these {listed(absent)} {'was' if len(absent) == 1 else 'were'} not given, "
+            said += "and a forecast does not start it" if len(absent) == 1 else "and a forecast does not start them"
         return said
 
 
@@ -181,7 +193,7 @@ def snapshot_memberships(servers: list[Server], changed: bool) -> dict[int, tupl
         changed: the membership changed, so that older snapshots say who voted before.
     """
     out: dict[int, tuple[Ensemble, str]] = {}
-    usable = [[x for x in reversed(s.snapshots) if x.usable and not x.seals] for s in servers]
+    usable = [[x for x in reversed(s.snapshots) if x.usable and x.sealed] for s in servers]
     for place in range(max(map(len, usable), default=0)):
         if place and not changed and not any(version & LOW for version in out):
             break

@@ -18,6 +18,9 @@ MOST = 0x7FFFFFFF
 TRIED = 100  # snapshots (FileSnap.deserialize)
 TRUST_EMPTY = "zookeeper.snapshot.trust.empty"
 CREATE_TREE = "zookeeper.db.autocreate"
+DIGESTS, LAST_ZXID = "zookeeper.digest.enabled", "zookeeper.serializeLastProcessedZxid.enabled"
+# The properties of a JVM that decide here what a start reads.
+OPTIONS = ("jute.maxbuffer", "zookeeper.jute.maxbuffer.extrasize", TRUST_EMPTY, CREATE_TREE, DIGESTS, LAST_ZXID)
 
 
 def version(release: str) -> tuple[int, ...]:
@@ -85,10 +88,8 @@ class Rules:
     def option(self, name: str) -> str:
         return dict(self.options).get(name, "")
 
-    @property
-    def words(self) -> str:
-        """Return with which options of the JVM an answer is meant."""
-        return "with " + (", ".join(f"{n}={v}" for n, v in self.options) or "default options")
+    def is_on(self, name: str) -> bool:
+        return (self.option(name) or "true").lower() == "true"
 
     @property
     def parts(self) -> int | None:
@@ -101,9 +102,10 @@ class Rules:
         return self.version >= (3, 6)
 
     @property
-    def reads_last_zxid(self) -> bool:
-        """Return whether a start reads behind a snapshot's digest (DataTree.deserializeLastProcessedZxid, 3.9)."""
-        return self.version >= (3, 9)
+    def sections(self) -> list[str]:
+        """Return what a start reads of a snapshot behind its tree, each with a seal (FileSnap.deserialize)."""
+        since = {DIGESTS: (3, 6), LAST_ZXID: (3, 9)}
+        return [name for name, v in since.items() if self.version >= v and self.is_on(name)]
 
     @property
     def checks_places(self) -> bool:
@@ -130,7 +132,7 @@ class Rules:
     @property
     def creates_tree(self) -> bool:
         """Return whether a server without files votes, with an empty tree (FileTxnSnapLog.restore, 3.6.0)."""
-        return self.version < (3, 6) or (self.option(CREATE_TREE) or "true").lower() == "true"
+        return self.version < (3, 6) or self.is_on(CREATE_TREE)
 
     @property
     def knows_recent(self) -> bool:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from traces.zookeeper.disk.files import has_gone
@@ -108,6 +108,11 @@ def version_folders(path: Path) -> list[Path]:
     return found
 
 
+def whole(folder: Path) -> bool:
+    """Return whether a folder has both logs and snapshots, so that no other one is the log directory beside it."""
+    return {"log", "snapshot"} <= {e.name.split(".")[0] for e in entries(folder)}
+
+
 def file_instead(path: Path) -> str:
     """Return a message that says what is needed instead of a file."""
     needed = "an audit needs the data directory of each server (dataDir in zoo.cfg, and dataLogDir if there is one: "
@@ -150,9 +155,10 @@ def find_directory(words: list[Path], name: str) -> Directory:
         if not found:
             raise NotOne(f"{path} has no {VERSION} and no {MYID}: it is not a data directory of a ZooKeeper server")
         with_epochs = [f for f in found if (f / "currentEpoch").exists()]
-        if len(found) > 2 or len(with_epochs) > 1:
+        apart = len(found) < 2 or not any(whole(f) for f in found)
+        if len(found) > 2 or len(with_epochs) > 1 or not apart:
             names = ", ".join(str(f.parent) for f in found[:4])
-            raise NotOne(f"{path} has several servers: give each of them ({names})")
+            raise NotOne(f"{path} has several folders {VERSION}: give one for each server, or DATA,LOGS ({names})")
         folders += [f for f in map(Path.absolute, found) if f not in folders]
     if len(folders) > 2:
         raise NotOne(f"{', '.join(map(str, words))}: a server has a data and a log directory at most")
@@ -264,9 +270,7 @@ class Server:
                 and (rules.checks_places or f.path.parent == d.folders[-1])]  # fmt: skip
         snapshots = [x for x in whole.snapshots if zxid_in(x.name, "snapshot", rules.parts) >= 0
                      and (rules.reads_packed or not packing(x.name)) and x.path.parent in places]  # fmt: skip
-        if not rules.reads_last_zxid:
-            snapshots = [replace(x, state="whole") if x.behind and x.ended else x for x in snapshots]
-        snapshots = [x if x.widest <= rules.longest else x.refused(rules.longest) for x in snapshots]
+        snapshots = [x.read_by(rules) for x in snapshots]
         out = Server(d, logs, snapshots, whole=whole)
         out.follow()
         return out

@@ -18,7 +18,7 @@ from traces.zookeeper.disk import numbers as k
 from traces.zookeeper.disk import tree_kernel as tk
 from traces.zookeeper.disk.files import has_gone, stamp
 from traces.zookeeper.disk.memory import ByteBuffer
-from traces.zookeeper.disk.rules import packing
+from traces.zookeeper.disk.rules import DIGESTS, LAST_ZXID, Rules, packing
 from traces.zookeeper.disk.snappy_kernel import NO_ROOM, unsnap
 from traces.zookeeper.disk.trees import DataTree
 from zabspec.files import Unreadable, opened, reason
@@ -26,6 +26,7 @@ from zabspec.language.native.kernels import machine
 
 PIECE = 1 << 18
 LAST = b"\0\0\0\1/"
+ZXID_ALONE = 21  # bytes of a last zxid and its seal, behind the seal of the tree where no digest is between
 XERIAL = b"\x82SNAPPY\0"
 BLOCK_ROOM = 1 << 22  # bytes of a snappy block
 RATIO = 400  # times that a file may grow when it is decompressed, beyond what is small
@@ -59,9 +60,9 @@ class Snapshot:
         digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
             owners.
         newest: the largest zxid in its nodes. widest: the length of its longest path or data.
-        seals: the checksums that are wrong.
+        sections: what is behind the tree, each by the option with which servers write it.
+        sealed: the number of right seals before anything that is wrong: that of the tree, then those of the sections.
         ended: whether the file was complete when reading began; not determined for a compressed one.
-        behind: the damage, if any, is after the digest: releases before 3.9 read nothing there.
         fatal: a server that reads the damage may end, or may read past it.
     """
 
@@ -80,9 +81,9 @@ class Snapshot:
     newest: int = 0
     last_processed: int = -1
     widest: int = 0
-    seals: list[str] = field(default_factory=list)
+    sections: list[str] = field(default_factory=list)
+    sealed: int = 0
     ended: bool = False
-    behind: bool = False
     fatal: bool = False
 
     @property
@@ -94,10 +95,21 @@ class Snapshot:
         """Return whether a starting server can load it."""
         return self.state == "whole"
 
-    def refused(self, longest: int) -> Snapshot:
-        """Return it as a start refuses it, which reads no path or data of more than `longest` bytes."""
-        why = f"a path or a node's data has {self.widest:,} bytes, and a start reads {longest:,}: it takes an older one"
-        return replace(self, state="refused", why=why)
+    def read_by(self, rules: Rules) -> Snapshot:
+        """Return it as a start reads it: what it does not read need not be right; what it refuses may be right."""
+        most, needed = rules.longest, rules.sections[: len(self.sections)]
+        other = next((b for a, b in zip(needed, self.sections, strict=False) if a != b), "")
+        why = ""
+        if self.widest > most:
+            why = f"a path or a node's data has {self.widest:,} bytes, and a start reads {most:,}"
+        elif other and self.sealed:
+            have, lack = (DIGESTS, "false") if other == LAST_ZXID else (other, "true")
+            why = f"it was written with {have}={lack}, and a start without that cannot read it"
+        if why:
+            return replace(self, state="refused", why=f"{why}: it takes an older one")
+        if self.state in ("torn", "broken") and self.ended and self.sealed > len(needed):
+            return replace(self, state="whole", has_digest=self.has_digest and self.sealed > 1)
+        return self
 
     @property
     def exact(self) -> bool:
@@ -297,10 +309,8 @@ def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
             )
             stream = Stream(pieces_of(path, fd, out.size), tree)
             read_parts(stream, out, tree)
-            out.state = "broken" if out.seals else "whole" if out.ended else "torn"
-            if out.seals:
-                out.why = f"{' and '.join(out.seals)} {'are' if len(out.seals) > 1 else 'is'} wrong"
-            elif not out.ended:
+            out.state = "broken" if out.why else "whole" if out.ended else "torn"
+            if out.state == "torn":
                 out.why = "bytes follow its end, by which a start tells whether it is finished"
     except Torn:
         out.state, out.why = "torn", "it ends before the tree does"
@@ -338,15 +348,26 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
         left -= count
     tree.begin(read_permissions(s, tree))
     read_nodes(s, tree)
+    if s.take(5) != LAST:
+        raise Malformed("the list of nodes does not end with /")
     check_seal(s, out, "the checksum")
-    if s.filled - s.at > 0 or s.more():
-        out.digest_zxid, version, out.digest = s.number("q"), s.number("i"), s.number("q")
+    out.sections = [DIGESTS, LAST_ZXID]  # as far as is known: reading on may fail
+    while s.filled - s.at <= ZXID_ALONE and s.more():
+        pass
+    if s.filled - s.at in (0, ZXID_ALONE):
+        out.sections.remove(DIGESTS)
+    else:
+        out.digest_zxid, version = s.number("q"), s.number("i")
+        if version < k.DIGEST_VERSION:
+            raise Fatal(f"a digest of version {version}, which is read as text")
+        out.digest = s.number("q")
         check_seal(s, out, "the checksum behind the digest")
         out.has_digest = out.digest_zxid != 0 and version == k.DIGEST_VERSION
-    out.behind = not out.seals
     if s.filled - s.at > 0 or s.more():
         out.last_processed = s.number("q")
         check_seal(s, out, "the third checksum")
+    else:
+        out.sections.remove(LAST_ZXID)
 
 
 def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:
@@ -418,12 +439,9 @@ def plausible(s: Stream) -> bool:
 
 
 def check_seal(s: Stream, out: Snapshot, name: str) -> None:
-    """Check a seal: a checksum of all before it, and the path /."""
-    if name == "the checksum":
-        if s.take(5) != b"\0\0\0\1/":
-            raise Malformed("the list of nodes does not end with /")
+    """Check a seal: a checksum of all before it; a start reads the path / behind it, whatever that says."""
     wanted = s.sum
     if s.number("q") != wanted:
-        out.seals.append(name)
-    if s.take(5) != b"\0\0\0\1/":
-        raise Malformed(f"{name} is followed by something other than /")
+        out.why += f"{' and ' if out.why else ''}{name} is wrong"
+    s.counted(LARGEST, f"the path behind {name}")
+    out.sealed += not out.why

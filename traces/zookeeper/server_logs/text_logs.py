@@ -69,6 +69,8 @@ class TextHistory:
         events: all events, in order of time; `phases` are those other than proposals and commits.
         rows: of the event table; None if there are no proposals or commits (logs at INFO).
         without_events: the files without a line in which ZooKeeper logs a phase, a proposal or a commit.
+        doubled: why two files cannot be of one server, though they name one; empty if none are.
+        assumed: what the history rests on although no line says it, in words, by what it is about.
         lines: for a row, by process and position, the line from which it comes; None for a silent step.
     """
 
@@ -82,6 +84,8 @@ class TextHistory:
     silent: int = 0
     events: list[ServerLine] = field(default_factory=list)
     without_events: list[str] = field(default_factory=list)
+    doubled: str = ""
+    assumed: dict[str, str] = field(default_factory=dict)
 
 
 def lines_of(path: Path) -> Iterator[tuple[int, str]]:
@@ -265,7 +269,7 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
     label = {p: p.name if names.count(p.name) == 1 else f"{p.absolute().parent.name}/{p.name}" for p in paths}
     events: dict[int, list[ServerLine]] = defaultdict(list)
     files: dict[int, list[str]] = defaultdict(list)
-    silent, heads = [], []
+    silent, heads, doubled = [], [], ""
     for number, path in zip(server_numbers(paths), paths, strict=True):
         with naming(path):
             heads.append((first_time(path), number, path))
@@ -273,13 +277,21 @@ def read_text_logs(paths: list[Path]) -> TextHistory:
         with naming(path):
             before = sum(map(len, events.values()))
             for e in events_of(path, number, label[path]):
-                events[e.server].append(e)
                 if label[path] not in files[e.server]:
+                    if files[e.server] and e.time < events[e.server][-1].time:
+                        both = f"{files[e.server][-1]} and {label[path]} both name server {e.server}"
+                        doubled = f"{both}, and overlap in time"
                     files[e.server].append(label[path])
+                events[e.server].append(e)
             if sum(map(len, events.values())) == before:
                 files[number].append(label[path])
                 silent.append(label[path])
     out = TextHistory({n: ", ".join(of) for n, of in sorted(files.items())}, [], None, without_events=silent)
+    out.doubled = doubled
+    out.assumed = {"lines": "from the first to the last line of a server's log none is missing"}
+    several = [f"{', '.join(of)} (server {n})" for n, of in sorted(files.items()) if len(of) > 1]
+    if several and not doubled:
+        out.assumed["servers"] = f"files that name one server are its log, one after the other: {'; '.join(several)}"
     together = list(merge(*events.values(), key=lambda e: e.time))
     out.events = together
     out.phases = [e for e in together if e.kind not in ("proposes", "commits")]
