@@ -102,7 +102,7 @@ def mutants_in(model: Model) -> list[Mutant]:
     file = text.module.__file__ or ""
     names = model.program.namespace
     typed = model.program.typed(["initialize", "enabled", "apply"]).functions
-    acting = (names[name] for name in typed)
+    acting = (names.get(name) for name in typed)  # none of a comprehension, which lies in one that acts
     own = {f.__name__ for f in acting if isinstance(f, FunctionType) and f.__code__.co_filename == file}
     source = Path(file).read_text(encoding="utf-8")
     return [m for m in mutants_of(Path(text.name).name, source) if m.inside in own]

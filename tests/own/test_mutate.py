@@ -48,6 +48,14 @@ def test_only_what_acts_is_mutated(path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_comprehension_is_mutated_where_it_stands(path: Path) -> None:
+    """What the front end makes of it is a function without a line of its own."""
+    path.write_text(TEXT.replace("s.light[p] > 1\n\n\n@", "any(s.light[p] > k for k in (1, 4))\n\n\n@"))
+    found = mutants_in(Model(Configuration(str(path))))
+    assert {m.inside for m in found} == {"is_off", "on", "is_on", "off"}
+    assert any("any(" in path.read_text().splitlines()[m.line - 1] for m in found)
+
+
 @pytest.mark.slow(seconds=2)
 def test_what_no_property_notices_is_listed_with_its_line(path: Path) -> None:
     found = report(path, "--mutate", 100)
