@@ -19,6 +19,9 @@ PUBLISHED = [
     ("ewd840", 302, 302),  # EWD840, N = 3: runs begin in 192 states
     ("scheduling", 1_690, 165),  # SchedulingAllocator, of three clients and two resources
     ("voting", 599, 77),  # Voting, of three acceptors and two values: TLC counts 77 up to renaming
+    ("bridge", 3_605, 1_065),  # SingleLaneBridge, of two cars to the right and two to the left, who queue
+    ("alternating", 240, 120),  # AlternatingBit, of two data and channels of two that lose any message
+    ("cache", 5_196, 1_299),  # WriteThroughCache, of two processes, an address and two values; the queue holds one
     ("lamport", 724_274, 724_274),  # LamportMutex, of three processes, with clocks up to 6: ids break ties
 ]
 
@@ -35,9 +38,19 @@ def test_a_published_model_has_the_states_that_are_published(name: str, states: 
         assert re.search(rf"(?m)^distinct states +{states:,}$", whole.stdout), whole.output
 
 
-def test_who_waits_is_served() -> None:
-    found = CliRunner().invoke(main, ["--protocol", str(TEXTS / "scheduling.py"), "--live", "--no-trace"])
-    assert found.stdout.startswith("holds: no process starves in any fair run, 2 of 2 progress properties")
+@pytest.mark.parametrize(
+    ("name", "count"), [("scheduling", "2 of 2 progress properties"), ("bridge", "2 of 2"), ("alternating", "1 of 1")]
+)
+def test_who_waits_is_served(name: str, count: str) -> None:
+    found = CliRunner().invoke(main, ["--protocol", str(TEXTS / f"{name}.py"), "--live", "--no-trace"])
+    assert found.stdout.startswith(f"holds: no process starves in any fair run, {count}"), found.output
+
+
+def test_without_strong_fairness_a_channel_loses_every_message(tmp_path: Path) -> None:
+    weak = (TEXTS / "alternating.py").read_text().replace('fair="strong"', 'fair="weak"')
+    (tmp_path / "alternating.py").write_text(weak)
+    found = CliRunner().invoke(main, ["--protocol", str(tmp_path / "alternating.py"), "--live", "--no-trace"])
+    assert found.stdout.startswith("VIOLATED: arrives"), found.output
 
 
 def test_two_jugs_measure_four_gallons_in_six_steps() -> None:
