@@ -127,6 +127,7 @@ def test_runs_of_which_nothing_is_compared_do_not_agree(said: dict[str, str]) ->
 
 def test_a_fault_of_what_judges_a_sweep_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run with violations whose row says *holds* contradicts the papers' definitions."""
+    monkeypatch.setattr("checker.tables.requests.sweep.has_session", lambda: False)  # where tests left one
     grid: dict[str, Any] = {"seeds": ("14",), "protocol": ("db19",)}
     said = SweepRequest("true", **grid).answer()
     assert said.exit_code == 1
