@@ -53,12 +53,13 @@ def test_a_guest_changes_nothing(local_spark: LocalSpark, monkeypatch: pytest.Mo
 @pytest.mark.slow(seconds=1)
 def test_a_guest_that_fails_leaves_its_host(local_spark: LocalSpark) -> None:
     def fails(number: int) -> int:
-        raise ValueError("no such number")
+        raise OSError(28, "No space left on device", "/some/file")
 
     host = local_spark.get()
     python = host.sparkContext.pythonExec
-    with pytest.raises(SparkFailed, match="no such number"), session() as spark:
+    with pytest.raises(SparkFailed) as caught, session() as spark:
         spark.sparkContext.parallelize([1], 1).map(fails).collect()
+    assert str(caught.value) == "OSError: [Errno 28] No space left on device: '/some/file'", "the task's own, in a line"
     assert host.sparkContext.pythonExec == python
     assert host.range(3).count() == 3
 

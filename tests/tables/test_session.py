@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,21 +22,19 @@ from zabspec.temporary import FOLDER
 TOP = Path(__file__).parents[2]
 
 
-def end_by_failing(shared: LocalSpark) -> str:
-    """End the session that others share by a task that fails: what is said. All is as it was before it began."""
+def end_by_killing(shared: LocalSpark) -> str:
+    """End the session that others share by killing its Java: what is said. All is as it was before it began."""
 
-    def wrong(numbers: Iterator[int]) -> Iterator[int]:
-        raise OSError(28, "No space left on device", "/some/file")
-
-    def fail() -> None:
+    def lose() -> None:
         with shared.held:
             spark, shared.made = shared.get(), None
             with pytest.raises(NoSpark, match="there is a Spark session here"), session("local[1]"):
                 pass
-            spark.sparkContext.parallelize([1], 1).mapPartitions(wrong).collect()
+            os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
+            spark.sparkContext.parallelize([1], 1).collect()
 
     with pytest.raises(SparkFailed) as caught:
-        fail()
+        lose()
     assert surroundings() == shared.before
     return str(caught.value)
 
@@ -45,7 +42,7 @@ def end_by_failing(shared: LocalSpark) -> str:
 @pytest.fixture(autouse=True, scope="module")
 def alone(local_spark: LocalSpark) -> list[str]:
     """Here sessions begin in this process, which has one at a time. What was said at the end of the one there was."""
-    return [end_by_failing(local_spark)] if local_spark.made is not None else []
+    return [end_by_killing(local_spark)] if local_spark.made is not None else []
 
 
 HEAD = """
@@ -172,20 +169,10 @@ def test_what_a_killed_process_leaves_ends_and_is_removed(tmp_path: Path, monkey
 
 
 @pytest.mark.slow
-def test_a_task_that_fails_and_another_session_after_it(alone: list[str], local_spark: LocalSpark) -> None:
-    """The task's own error, in a line; then Java killed from outside. Signal handlers and variables are as before."""
-    said = alone or [end_by_failing(local_spark)]
-    assert said == ["OSError: [Errno 28] No space left on device: '/some/file'"]
-
-    def lose() -> None:
-        with session("local[1]", brief=True) as spark:
-            os.kill(spark.sparkContext._gateway.proc.pid, signal.SIGKILL)
-            spark.sparkContext.parallelize([1], 1).collect()
-
-    before = surroundings()
-    with pytest.raises(SparkFailed, match="Java process has ended: killed by signal 9"):
-        lose()
-    assert surroundings() == before
+def test_java_that_is_killed_is_a_sentence(alone: list[str], local_spark: LocalSpark) -> None:
+    """Signal handlers and variables are as before. The error of a task is told of a guest (test_guest.py)."""
+    (said,) = alone or [end_by_killing(local_spark)]
+    assert "Java process has ended: killed by signal 9" in said
 
 
 @pytest.mark.parametrize(
