@@ -82,6 +82,18 @@ def test_a_name_keeps_a_set_and_is_the_place_of_a_sequence(tmp_path: Path) -> No
         assert (found.overall, found.second.states > 1, found.second.none) == ("holds", True, ""), statements
 
 
+def test_a_name_is_a_process_if_it_is_annotated_as_one(tmp_path: Path) -> None:
+    """A constant process, of which a set is made, tells processes apart."""
+    path = tmp_path / "named.py"
+    taken = "one: Node = 1\n    x = s.votes[p] | {one} | {p, 0}"
+    path.write_text(NAMED.replace("STATEMENTS", taken).replace("SIZE", "2"), encoding="utf-8")
+    found = Explore(str(path), evidence="explored").answer()
+    assert (found.overall, found.second.states > 1, found.second.none) == ("holds", True, "")
+    path.write_text(NAMED.replace("STATEMENTS", "one: Node = 1\n    x = {one}\n    s.votes[p] = x"), encoding="utf-8")
+    (told,) = {a.line for a in found_in(Model(Configuration(protocol=str(path))), ())}
+    assert path.read_text().splitlines()[told - 1] in ("    one: Node = 1", "    x = {one}", "    s.votes[p] = x")
+
+
 NAMED = '''"""What a name holds."""
 
 from typing import Annotated

@@ -148,6 +148,8 @@ class FunctionTyper(Sentences):
                 value = self.binary(type(op), self.expr(held), self.expr(node.value), node)
                 return self.assign(target, value, node)
             case ast.AnnAssign(value=ast.expr() as value):
+                if isinstance(node.target, ast.Name) and self.names_process(node.annotation):
+                    self.of_processes.add(node.target.id)
                 return self.assign(node.target, self.expr(value), node)
             case ast.If():
                 test = self.truth(node.test)
