@@ -135,7 +135,7 @@ def main() -> int:
             for _ in range(draw.choice((1, 1, 2, 3))):
                 try:
                     made.told.append(draw.choice((*CHANGES, *HERE * 2))(made, n, draw))
-                except (IndexError, FileNotFoundError, ValueError):
+                except (IndexError, OSError, ValueError):
                     continue
             try:
                 (mine, why), (theirs, error) = ours(made, n, chosen.release), classes.loaded(made, n)

@@ -84,7 +84,8 @@ def test_one_server_tells_nothing_of_an_ensemble(tmp_path: Path) -> None:
         assert (code, answer["verdict"], answer["data"]) == (3, "UNKNOWN", "unknown")
         assert "not known to be a quorum" in str(answer["headline"])
     code, answer = audited(written(tmp_path / "alone", "+0:1..0:9 current=0")[0])
-    assert (code, answer["data"]) == (0, "whole")  # a standalone server
+    assert (code, answer["data"]) == (0, "whole")
+    assert "of no ensemble" in answer["assumed"]["voters"]  # type: ignore[index]
 
 
 def test_two_folders_below_one_are_no_server(tmp_path: Path) -> None:

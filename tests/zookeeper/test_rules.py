@@ -376,4 +376,31 @@ def test_a_snapshot_need_be_right_as_far_as_a_start_reads_it(tmp_path: Path) -> 
     found = audit([find_directory([tmp_path / "2" / "server1"], "server1")], release="3.9.5")
     assert [(f.code, f.severity) for f in found.findings if f.code == "OTHER_OPTIONS"] == [("OTHER_OPTIONS", "WARN")]
     old = audit([find_directory([tmp_path / "4" / "server1"], "server1")], release="3.5.10")
-    assert old.verdict == "OK"  # in which a wrong digest is not read
+    assert not [f.code for f in old.findings if f.severity != NOTE]  # a wrong digest is not read
+
+
+def test_a_time_to_live_of_3_5_3_is_one(tmp_path: Path) -> None:
+    """3.5.3 marks its owner by the highest bit alone: a snapshot of it was taken for another tree than its log's.
+
+    A node with a time to live is no session's, so that one which vanishes is told.
+    """
+    body = ustring("/ttl") + ustring("x") + acls() + struct.pack(">iq", -1, 30_000)
+    made, later = Txn(OLD[-1].zxid + 1, 21, body, None), Txn(OLD[-1].zxid + 2, *create("/later"), digest=None)
+    tree = tree_of(OLD)
+    tree.nodes["/ttl"] = replace(empty_node(), data=b"x", czxid=made.zxid, mzxid=made.zxid, pzxid=made.zxid,
+                                 ctime=made.time, mtime=made.time, owner=30_000 - (1 << 63))  # fmt: skip
+    tree.nodes[""].cversion += 1
+    tree.nodes[""].pzxid = made.zxid
+    folders = []
+    for n in (1, 2, 3):
+        one = server([*OLD, made, later] if n > 1 else [*OLD, made])
+        one.snapshots[made.zxid] = snapshot_bytes(tree, None)
+        folders.append(find_directory([one.write(tmp_path / f"server{n}")], f"server{n}"))
+    found = audit(folders, release="3.5.3")
+    assert (found.verdict, [f.sentence for f in found.findings if f.severity != NOTE]) == ("OK", [])
+    lacks = server([later], first=False)  # its tree is that of a server without the node, under the newest name
+    lacks.snapshots[later.zxid] = snapshot_bytes(tree_of([*OLD, later]), None)
+    lacks.current = later.zxid >> 32
+    folders[2] = find_directory([lacks.write(tmp_path / "other")], "server3")
+    told = [f for f in audit(folders, release="3.5.3").findings if f.code in ("NODES_VANISH", "TREE_DIFFERS")]
+    assert any("/ttl" in f.evidence["nodes"] for f in told)

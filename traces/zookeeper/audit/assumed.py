@@ -41,6 +41,8 @@ def voters(servers: Sequence[Server], quorums: Quorums) -> str:
         return "unknown, since one server of an ensemble was given, and no file lists the others (--config)"
     if quorums.first is not None:
         return quorums.told
+    if len(servers) == 1 and not quorums.changes:
+        return "the server given alone: it has transactions of no ensemble"
     if quorums.changes:
         return f"{quorums.told}, and the servers' zoo.cfg has the same (--config)"
     return f"{quorums.told}; no other server votes, and none of them observes (--config)"

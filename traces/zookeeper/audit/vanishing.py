@@ -18,7 +18,7 @@ from traces.zookeeper.disk.server import Server
 from traces.zookeeper.disk.snapshots import Snapshot
 from traces.zookeeper.disk.trees import Node
 
-MZXID, OWNER = 1, 8  # places among a node's statistics
+MZXID = 1  # place among a node's statistics
 DELETES = (k.DELETE, k.DELETE_CONTAINER, k.CLOSE_SESSION)
 
 
@@ -54,7 +54,7 @@ def vanishing(
         here = tree(one)
         return {
             path for path, n in other.items()
-            if not n.stats[OWNER] and n.stats[MZXID] <= at and not is_dead(n.stats[MZXID])
+            if n.lasts and n.stats[MZXID] <= at and not is_dead(n.stats[MZXID])
             and (path not in here or here[path].stats[MZXID] < n.stats[MZXID])
         }  # fmt: skip
 
@@ -92,7 +92,7 @@ def standalone_findings(servers: Sequence[Server], ends: Ends) -> list[AuditFind
         last = max((r.hi for r in s.runs if not r.hi >> 32), default=0)
         if not last or not s.last >> 32 or not served:
             continue
-        before = {p: n for p, n in tree_at(s, last, None).items() if not n.stats[OWNER] and n.stats[MZXID]}
+        before = {p: n for p, n in tree_at(s, last, None).items() if n.lasts and n.stats[MZXID]}
         trees = [tree_at(by_name[name], top, own) for name, (top, _, own) in served.items()]
         newest = max(top for top, _, _ in served.values())
         lost = {p for p, n in before.items() if all(p not in t or t[p].stats[MZXID] < n.stats[MZXID] for t in trees)}

@@ -132,19 +132,6 @@ class Txn:
     def head(self) -> tuple[int, ...]:
         return (self.session, self.cxid, self.zxid, self.time, ALIKE.get(self.kind, self.kind))
 
-    def told(self, show_data: bool = False) -> str:
-        """Return the transaction in one line."""
-        said = ", ".join(f"{n} {shown(n, v, show_data)}" for n, v in self.fields.items() if n != "parts")
-        if "parts" in self.fields:
-            parts = [f"{KINDS.get(c, c)} {f.get('path', f.get('error', ''))}".strip() for c, f in self.fields["parts"]]
-            more = f", and {len(parts) - 5} more" if len(parts) > 5 else ""
-            said = f"of {len(parts)}: {'; '.join(parts[:5])}{more}"
-        digest = "" if self.digest is None else f", digest {self.digest[1] & (1 << 64) - 1:#x}"
-        return (
-            f"{zxid_text(self.zxid)} {self.name}{' (failed)' if self.failed else ''} {said}, session "
-            f"{self.session & (1 << 64) - 1:#x} cxid {self.cxid}, time {self.time}{digest}"
-        )
-
     def as_json(self, show_data: bool = False) -> dict[str, Any]:
         out: dict[str, Any] = {
             "zxid": zxid_text(self.zxid), "kind": self.name, "session": f"{self.session & (1 << 64) - 1:#x}",
@@ -176,14 +163,6 @@ def plain(name: str, value: Any, show_data: bool) -> Any:
     if name == "permissions":
         return [f"{p}:{s}:{i}" if show_data or s != "digest" else f"{p}:{s}:..." for p, s, i in value]
     return value
-
-
-def shown(name: str, value: Any, show_data: bool) -> str:
-    """Return a value for a line of text; data is given by its length and hash, unless it may be shown."""
-    if isinstance(value, bytes):
-        text = f" {value[:200]!r}" if show_data else ""
-        return f"of {len(value)} bytes (sha256 {hashlib.sha256(value).hexdigest()[:12]}){text}"
-    return "null" if value is None else str(plain(name, value, show_data))
 
 
 def body(kind: int, b: Bytes, end: int) -> dict[str, Any]:

@@ -115,9 +115,16 @@ def stat_crc(t: Tree, n: int) -> int:
     return c ^ LOW
 
 
+def marked(owner: int) -> int:
+    """Return an owner as all releases but 3.5.3 mark a time to live, which sets the highest bit alone."""
+    if owner != CONTAINER and owner < CONTAINER - TTL:
+        return owner | TTL
+    return owner
+
+
 def content_of(t: Tree, n: int) -> int:
     """Return a hash of a node's path, data and owner."""
-    return wrap_mul(t.hash[n] ^ wrap_mul(t.data_hash[n] ^ t.owner[n], MIX), MIX)
+    return wrap_mul(t.hash[n] ^ wrap_mul(t.data_hash[n] ^ marked(t.owner[n]), MIX), MIX)
 
 
 # --- nodes -----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 from traces.zookeeper.disk import kernel
 from traces.zookeeper.disk import tree_kernel as tk
 from traces.zookeeper.disk.memory import ByteBuffer, Scan, Tree
+from traces.zookeeper.disk.numbers import CONTAINER
 from zabspec.language.native.kernels import machine
 
 ROOM = 1 << 20
@@ -28,6 +29,12 @@ class Node:
     length: int
     acl: int
     stats: tuple[int, ...]
+
+    @property
+    def lasts(self) -> bool:
+        """Return whether no session owns it."""
+        owner = self.stats[-1]
+        return owner in (0, CONTAINER) or tk.TTL <= owner < 0
 
     def told(self) -> str:
         shown = [(n, v) for n, v in zip(STATS, self.stats, strict=True) if n not in ("ctime", "mtime")]
@@ -127,5 +134,5 @@ class DataTree:
                 at, length = t.path[n], t.length[n]
                 path = bytes(memory[at : at + length]).decode("utf-8", "backslashreplace")
                 if not path.startswith(ignore):
-                    stats = tuple(views[name][n] for name in STATS)
+                    stats = (*(views[name][n] for name in STATS[:-1]), tk.marked(t.owner[n]))
                     yield Node(path, t.data_hash[n], t.data_length[n], t.acl[n], stats)
