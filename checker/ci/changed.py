@@ -25,7 +25,8 @@ from zabspec.files import LARGEST_SOURCE, read_bytes
 # Files that may pin the installed version of zabcheck or of its dependencies.
 PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
-    "Pipfile", "environment*.yml", "environment*.yaml", ".python-version", ".tool-versions", "Dockerfile*",
+    "Pipfile", "*.yml", "*.yaml", ".python-version", ".tool-versions", "Dockerfile*", "Containerfile*", "tox.ini",
+    "noxfile.py", "Makefile", "*.nix",
 )  # fmt: skip
 # Modules that read nothing, and names of Python by which code reads more than it imports.
 PURE = frozenset({"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math"})

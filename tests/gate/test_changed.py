@@ -81,11 +81,13 @@ ALL = ["mine", "other", "zab"]
         ("sub/requirements-dev.txt", "# more\n", ALL),
         ("pyproject.toml", "# more\n", ALL),
         ("uv.lock", "# more\n", ALL),
+        (".github/workflows/check.yml", "- run: pip install zabcheck==2\n", ALL),
         ("zabcheck.toml", "# more\n", []),
     ],
 )
 def test_what_a_change_touches_is_run(file: str, more: str, rerun: list[str]) -> None:
     assert names() == []
+    Path(file).parent.mkdir(parents=True, exist_ok=True)
     with Path(file).open("a") as out:
         out.write(more)
     assert names() == rerun
