@@ -124,6 +124,24 @@ def test_a_name_means_what_it_means_in_its_module(tmp_path: Path, before: str, v
     assert said in answered(tmp_path, before, value)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "not (s.x[p] not in (0, 1))",
+        "not s.x[p] != 0",
+        "(s.x[p] == 0)",
+        "True if s.x[p] == 0 else False",
+        "not not True",
+    ],
+)
+def test_a_lambda_is_found_however_python_compiles_it(tmp_path: Path, body: str) -> None:
+    """CPython drops the negation of a test for membership, with its place."""
+    given = TEXT.replace('budget="begins"', f'budget="begins", when=lambda s, p: {body}')
+    (tmp_path / "mine.py").write_text(given.format(before="", value="3", most="9"))
+    answer = Explore(str(tmp_path / "mine.py"), second_opinion="none").answer()
+    assert answer.sentence.startswith("VIOLATED: small at depth 1")
+
+
 LOST = "tiny is marked, but at the end of the file no name means it"
 
 

@@ -184,8 +184,11 @@ class InductionOpinion(Interpreted):
     def effect(self, action: StepChoice, taken: Mapping[int, Any], known: Known) -> None:
         """Compare the effect of one step with one choice."""
         self.steps += 1
-        right, name = taken.get(action.word), describe(action.word)
-        if bool(worth(action.guard, known)) != (right is not None):
+        right, name, possible = taken.get(action.word), describe(action.word), bool(worth(action.guard, known))
+        first = taken.get(action.word & WORD)
+        if possible and right is None and not isinstance(first, StateView):  # an error before the choice is of each
+            right = first
+        if possible != (right is not None):
             raise Differs(f"in some state the step {name} has another number of alternatives than its formula")
         if right is None:
             return

@@ -73,6 +73,9 @@ TEXTS = {
     "violated at the start": SMALL["violated at the start"].text,
     "errors in a clause": SMALL["an error met before"].text,
     "alternatives": SMALL["three alternatives"].text,
+    "an error before a choice": FAR.replace("s.count += 1", "s.count += 30\n    s.spoilt = choose(s, 2) > 1").replace(
+        "declare, safety", "choose, declare, safety"
+    ),
     "beyond a range": SMALL["beyond a range"].text.replace("s.level[p] += 5", "s.level[p] += 3"),
     "one is skipped": SMALL["as it is"].text.replace("s.level[p] > 2", "s.level[p] == 1"),
     "far away": FAR,

@@ -261,12 +261,12 @@ def recompiled(function: FunctionType, node: ast.FunctionDef) -> CodeType:
 
 def from_lambda(function: FunctionType, name: str, like: ast.FunctionDef) -> FunctionType:
     """Return a function of a name that does what a lambda does, with the annotations of another's parameters."""
-    places = {*function.__code__.co_positions()}
+    places, line = {*function.__code__.co_positions()}, function.__code__.co_firstlineno
     for part in ast.walk(text_of(function).tree):
-        if isinstance(part, ast.Lambda) and not function.__closure__:
-            body = part.body
-            if (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset) in places:
-                made = ast.FunctionDef(name, copied(part.args), [ast.Return(body)], [], ast.Name("bool"))
+        if isinstance(part, ast.Lambda) and part.lineno == line and not function.__closure__:
+            alone = compile(ast.Expression(part), "", "eval", dont_inherit=True).co_consts
+            if any(isinstance(code, CodeType) and {*code.co_positions()} == places for code in alone):
+                made = ast.FunctionDef(name, copied(part.args), [ast.Return(part.body)], [], ast.Name("bool"))
                 vars(made).setdefault("type_params", [])
                 for given, known in zip(made.args.args, like.args.args, strict=False):
                     given.annotation = known.annotation
