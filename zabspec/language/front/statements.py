@@ -110,8 +110,9 @@ class FunctionTyper(Sentences):
         """
         simple = not isinstance(node, (ast.If, ast.For, ast.While))
         among = list(statements(made)) if simple else made
-        called = {e.function for s in among for e in own_parts(s) if isinstance(e, t.Call)}
-        if not any(map(self.may_write, called)):
+        touching = [e for s in among for e in own_parts(s) if isinstance(e, (t.Call, t.Memory))]
+        called = {e.function for e in touching if isinstance(e, t.Call)}
+        if len(touching) < 2 or not any(map(self.may_write, called)):  # of one nothing is beside it
             return
         order = Order(self.front.effects, self.front.layout.fields)
         each = [order.statement(s) for s in among]
