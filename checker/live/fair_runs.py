@@ -12,6 +12,7 @@ from checker.explore.memory import Block
 from checker.live.code import LiveCode
 from checker.live.graph import PLACE_AT, Components, Graph, Ways, all_waits, fair_components, fill_ways, no_components
 from checker.live.loop import Edge, Mail, NoMail, class_at, loop_at, overtaken
+from zabspec.language.layout.derive import in_order
 from zabspec.language.native.kernels import machine
 from zabspec.language.python.reference import StateView
 from zabspec.live.phase import is_strong
@@ -66,10 +67,11 @@ class Bag:
         self.at = lru_cache(maxsize=KEPT_NODES)(self.messages)
 
     def messages(self, v: int) -> tuple[frozenset[bytes], tuple[bytes, ...]]:
-        """Return the messages that may be received in a node, and all that are in flight, by their places."""
-        state = self.code.node_state(self.graph, self.data, v)
-        flight = tuple(bytes(m.raw()) for m in StateView(self.code.layout, state).in_flight)
-        words = [word for word, _ in self.code.stable_steps(state, self.graph.name[v] - 1)]
+        """Return the messages whose receipt changes a node, and all that are in flight, by their places."""
+        layout, state = self.code.layout, self.code.node_state(self.graph, self.data, v)
+        flight, here = tuple(bytes(m.raw()) for m in StateView(layout, state).in_flight), in_order(layout, state)
+        steps = self.code.stable_steps(state, self.graph.name[v] - 1)
+        words = [word for word, after in steps if in_order(layout, after) != here]
         receipts = (word for word in words if word >> 24 & 255 in self.kinds)
         fair = (word for word in receipts if (word >> 16 & 255, word >> 8 & 255) in self.pairs)
         return frozenset(flight[word & 255] for word in fair), flight

@@ -119,7 +119,7 @@ def begin_stable(
             renamed(s, image, bytes_of(perms, moves[2 + 2 * k]))
             forget_budgets(image)
             if stable_begins(image, moves[3 + 2 * k]):
-                v = node_of(image, moves[3 + 2 * k], data, g)
+                v = node_of(image, hash_state(image), moves[3 + 2 * k], data, g)
                 if v >= 0:
                     if g.origin[v] == 0:
                         g.origin[v] = (first + done) | (k << 40)
@@ -141,9 +141,9 @@ def has_room(g: Graph, more: int) -> bool:
     )
 
 
-def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
+def node_of(s: State, hashed: int, named: Node, data: Bytes, g: Graph) -> int:
     """Return the node of a state, which is new or known; -1 if another state has its fingerprint."""
-    h = hash_state(s) ^ wrap_mul(named + 2, NODE_SALT)
+    h = hashed ^ wrap_mul(named + 2, NODE_SALT)
     if h == 0:
         h = 1
     size = pack(s, bytes_of(data, g.used))
@@ -166,6 +166,11 @@ def node_of(s: State, named: Node, data: Bytes, g: Graph) -> int:
     return v
 
 
+def is_node(s: State, v: int, data: Bytes, g: Graph) -> bool:
+    """Return whether a state that has the fingerprint of a node is that of the node; sure only if all are compared."""
+    return not EXACT or same_bytes(data, g.at[v], g.used, pack(s, bytes_of(data, g.used)))
+
+
 def same_bytes(data: Bytes, a: int, b: int, size: int) -> bool:
     """Return whether two runs of bytes are equal."""
     for k in range(size):
@@ -178,7 +183,8 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
     """Find the edges of up to `most` nodes, the newest first.
 
     So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
-    room for more, or an error ends it. `s`: room for a state, other than in `work`.
+    room for more, or an error ends it. `s`: room for a state, other than in `work`. A step that changes nothing is no
+    edge, and makes no class possible.
     """
     done = 0
     while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:
@@ -192,6 +198,7 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
             g.error_node = v
             return done
         possible = 0
+        here = hash_state(s)
         g.edge_begin[v] = g.edges
         only = class_followed(out, n) if g.narrow != 0 else -1
         k = 0
@@ -199,13 +206,17 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
             at = k * (TOTAL + 8)
             child = state_at(out, at + 8)
             kind = class_of(load_word(out, at))
+            hashed = hash_state(child)
+            if hashed == here and is_node(child, v, data, g):
+                k = k + 1
+                continue
             if kind != UNFAIR:
                 possible = possible | (1 << kind)
             if only >= 0 and kind != only:
                 k = k + 1
                 continue
             if stable_lasts(child, named):
-                w = node_of(child, named, data, g)
+                w = node_of(child, hashed, named, data, g)
                 if w >= 0:
                     g.edge[g.edges] = w | (kind << CLASS_AT) | ((load_word(out, at) & 255) << PLACE_AT)
                     g.edges = g.edges + 1

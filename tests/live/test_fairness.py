@@ -18,9 +18,10 @@ from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import Live, LiveRun
 from checker.requests.live import assumed
-from tests.live.fair_texts import MARKS, RULES, TABLE, TABLES, marked
+from tests.live.fair_texts import COIN, MARKS, RULES, TABLE, TABLES, marked
 from tests.second.reference import explore
-from traces.record.fair import hold_fair
+from traces.record.fair import NotFair, hold_fair
+from traces.record.lasso import Lasso
 from zabspec.language.python.reference import StateView
 from zabspec.model import ConfigError, Configuration, Model
 
@@ -209,3 +210,17 @@ def test_the_environment_may_be_fair(fair: str, begins: str, tmp_path: Path) -> 
     assert re.search(r"second opinion +.* agreed", found.stdout) or "VIOLATED" in begins, found.output
     assert ("the environment takes it if it can" in found.stdout) == bool(fair), found.output
     assert "stays             holds, witnessed at depth 1" in CliRunner().invoke(main, asked).stdout
+
+
+def test_a_run_whose_fair_step_changes_nothing_is_not_fair(tmp_path: Path) -> None:
+    """Nor is it where that step alone is claimed to be taken: some alternative of it changes something."""
+    path = tmp_path / "mine.py"
+    path.write_text(COIN)
+    model = Model(Configuration(protocol=str(path), nodes=1))
+    words = [0] * (model.most_steps + 1)
+    model.program.python["enabled"](model.program.initial(), words)
+    claim = Lasso("tails", "It shows heads.", "mine.py", 0, None, 0, 0)
+    with pytest.raises(NotFair, match="for ever enabled and never taken: p0 does toss"):
+        hold_fair(model, [words[1]], claim)
+    path.write_text(COIN.replace("== 1", "== 1 and p > 0"))
+    hold_fair(Model(Configuration(protocol=str(path), nodes=1)), [words[1]], claim)

@@ -56,12 +56,24 @@ class StableWorld:
         return words
 
     def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
-        """Return the classes of fair steps that are possible, or due."""
+        """Return the classes of fair steps that are possible and change something, or due."""
         names, bare = self.names, without_budgets(s)
-        found = (self.class_in(s, word) for word in self.choices(s, named))
+        fair = ((word, self.class_in(s, word)) for word in self.choices(s, named))
+        found = (c for word, c in fair if c is not None and self.changes(s, word))
         due = {FairClass("own", p) for p in self.nodes if names["stable_waits"](bare, p, named)}
         due |= {FairClass("heartbeat", p) for p in self.nodes if names["stable_beat_due"](bare, p)}
-        return frozenset(c for c in found if c is not None) | due
+        return frozenset(found) | due
+
+    def changes(self, s: StateView, word: int) -> bool:
+        """Return whether some alternative of a step changes something."""
+        choice, choices = 0, 1
+        while choice < choices:
+            after = s.copy()
+            self.names["apply"](after, word | choice << 32)
+            if not closes(s, after):
+                return True
+            choice, choices = choice + 1, max(choices, after.choices)
+        return False
 
     def class_in(self, s: StateView, word: int) -> FairClass | None:
         """Return the class of a step that is possible in a state; for a receipt from a bag it includes the message."""
@@ -139,10 +151,11 @@ def hold_fair(model: Model, schedule: Sequence[int], lasso: Lasso, budget: Mappi
                 raise NotFair(f"lasso: step {k + 1} is not possible in the stable phase")
         else:
             spend(model, word, left, k + 1)
-        if k >= begins:
-            loop.add(world, goal, s, lasso.process, named, k)
-            loop.take(world, s, word)
+        before, which = s.copy(), world.class_in(s, word) if k >= begins else None
         world.names["apply"](s, word)
+        if k >= begins:
+            loop.add(world, goal, before, lasso.process, named, k)
+            loop.taken |= set() if closes(before, s) else {which}
         if k >= lasso.stabilization_time and not world.lasts(s, named):
             raise NotFair(f"lasso: after step {k + 1} the assumptions no longer hold")
     if lasso.stabilization_time == len(schedule) and not world.begins(s, named):
@@ -215,10 +228,6 @@ class Loop:
         self.waits |= waits
         self.possible.append(world.possible(s, named))
         self.states.append(s.copy())
-
-    def take(self, world: StableWorld, s: StateView, word: int) -> None:
-        """Add a step of the loop."""
-        self.taken.add(world.class_in(s, word))
 
     def judge(self, model: Model) -> None:
         """Check that the loop closes and is fair.

@@ -103,12 +103,16 @@ def expand(world: World, stable: Stable, number: Callable[[tuple], int], named: 
         steps = stable_steps(world, stable.states[i], named)
     except Fault as fault:
         raise ValueError(f"listing the steps meets an error: {fault}") from None
-    stable.enabled.append({c for c in (fair_class(world, step) for step in steps) if c})
+    enabled: set[tuple] = set()
     for step in steps:
         for result in world.outcomes(stable.states[i], step):
             if isinstance(result, Fault):
                 raise ValueError(f"a step meets an error: {result}")
-            stable.edges.append((i, number(result), fair_class(world, step)))
+            if result != stable.states[i]:  # one that changes nothing is not taken, nor enabled by that
+                which = fair_class(world, step)
+                enabled |= {which} if which else set()
+                stable.edges.append((i, number(result), which))
+    stable.enabled.append(enabled)
 
 
 def starves(stable: Stable, waits: list[bool], again: bool) -> bool:
