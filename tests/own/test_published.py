@@ -26,6 +26,7 @@ PUBLISHED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "states", "orbits"), PUBLISHED)
 def test_a_published_model_has_the_states_that_are_published(name: str, states: int, orbits: int) -> None:
     asked = ["--protocol", str(TEXTS / f"{name}.py"), "--no-trace", "--reduction", "none"]
@@ -38,6 +39,7 @@ def test_a_published_model_has_the_states_that_are_published(name: str, states: 
         assert re.search(rf"(?m)^distinct states +{states:,}$", whole.stdout), whole.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "count"), [("scheduling", "2 of 2 progress properties"), ("bridge", "2 of 2"), ("alternating", "1 of 1")]
 )
@@ -46,6 +48,7 @@ def test_who_waits_is_served(name: str, count: str) -> None:
     assert found.stdout.startswith(f"holds: no process starves in any fair run, {count}"), found.output
 
 
+@pytest.mark.slow(seconds=1)
 def test_without_strong_fairness_a_channel_loses_every_message(tmp_path: Path) -> None:
     weak = (TEXTS / "alternating.py").read_text().replace('fair="strong"', 'fair="weak"')
     (tmp_path / "alternating.py").write_text(weak)
