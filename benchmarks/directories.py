@@ -313,7 +313,7 @@ def drawn(base: Drawn, to: Path, draw: random.Random) -> Drawn:
     out = base.copy(to)
     for _ in range(draw.choice((1, 1, 1, 2, 2, 3))):
         change, n = draw.choice(CHANGES), draw.choice(NUMBERS)
-        with contextlib.suppress(IndexError, FileNotFoundError, ValueError):  # what an earlier change took away
+        with contextlib.suppress(IndexError, OSError, ValueError):  # what an earlier change took away
             out.told.append(f"server{n}: {change(out, n, draw)}")
     return out
 

@@ -52,6 +52,7 @@ SNAPSHOTS = ("1:1..3:6 snapshot=3:6",) * 3
         (SNAPSHOTS, without("log.*", 1), "OK", "whole", "all"),  # which was sent a snapshot
         ((), lambda folders: [shutil.rmtree(f / "version-2") for f in folders], "UNKNOWN", "unknown", "all"),
         ((), one_number, "DANGER", "in danger", "unknown"),
+        (("all", "all", "+1:1..1:9"), None, "DANGER", "in danger", "unknown"),  # two ensembles serve nothing together
         # a quorum elects it, and none does
         (("1:1..3:4 current=4", "all", "all"), None, "DANGER", "in danger", "all"),
         (("1:1..2:6 current=3", "all", "all"), None, "WARN", "whole", "all"),
@@ -111,10 +112,10 @@ def test_two_folders_below_one_are_no_server(tmp_path: Path) -> None:
         ([], LINES, "voters", "majorities of 3, participants 1, 2, 3, as the zoo.cfg says"),
         ([], "", "release", "files are read as by master, the newest that can have written them (--release)"),
         (["--release", "3.8.4"], "", "release", "every server runs 3.8.4"),
-        ([], "", "options", "no other property of the JVM decides what servers read (--server-option)"),
+        ([], "", "options", "the JVM's other properties are those with which the files were written (--server-option)"),
         (["--server-option", "zookeeper.closeSessionTxn.enabled=false"], "", "options",
          "; zookeeper.closeSessionTxn.enabled has no effect on an audit; "),
-        ([], LINES + "digest.enabled=false\n", "options", "zookeeper.digest.enabled=false; no other"),
+        ([], LINES + "digest.enabled=false\n", "options", "zookeeper.digest.enabled=false; the JVM's other properties"),
         ([], LINES + "dataLogDir=/logs\n", "logs", "those beside the snapshots are the ones of /logs"),
         (["--no-digests"], "", "trees", "the logs were not replayed"),
         ([], "", "directories", "all files of one stopped server, copied at one time"),

@@ -61,4 +61,4 @@ def options(rules: Rules) -> str:
     said = f"{said}; " if said else ""
     if other := [name for name, _ in rules.options if name not in OPTIONS]:
         said += f"{', '.join(other)} has no effect on an audit; "
-    return f"{said}no other property of the JVM decides what servers read (--server-option)"
+    return f"{said}the JVM's other properties are those with which the files were written (--server-option)"

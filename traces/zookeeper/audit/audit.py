@@ -413,7 +413,7 @@ def conclude(
     unlike = {f.server for f in found if f.code in UNLIKE and f.server and forecast}
     out.assumed = assumed(servers, quorums, rules, bool(release), bool(replays), unlike)
     out.starts, out.release, out.rest_serves = started, release, rest_serves
-    out.service = service_of(servers, started, quorums, apart)
+    out.service = service_of(servers, started, quorums, apart) if len(groups) == 1 else Service()
     out.too_few = quorums.too_few(servers)
     out.open = unconcluded(out)
     if quorums.first is None and quorums.changes and quorums.changes[0][0] & LOW:
