@@ -269,7 +269,8 @@ class Expressions(Facts):
     def on_Call(self, e: t.Call, env: Env) -> Node:
         f = self.program.functions[e.function]
         if f.name in self.writers:
-            raise Untranslatable(f"{self.where(e)}: {f.called} changes the state inside a condition")
+            named = "give its value a name, in a line of its own"
+            raise Untranslatable(f"{self.where(e)}: {f.called} is called inside an expression: {named}")
         if any(self.word(a, env) is not None for a in e.args) or self.of_variables(e, env):
             return self.inlined(f, e, env)
         return TlaText(self.called(f, e, env))

@@ -278,3 +278,23 @@ def test_a_choice_that_nothing_depends_on_is_no_choice(tmp_path: Path) -> None:
     made = module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept").text
     assert "choices" not in made
     assert "\\E choice" not in made
+
+
+@pytest.mark.slow(seconds=1)
+def test_a_choice_within_an_expression_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    text = (HERE.parents[1] / "own" / "texts" / "alternating.py").read_text()
+    refused = (
+        r"alternating.py:\d+\): choose is called inside an expression: give its value a name, in a line of its own"
+    )
+    (tmp_path / "alternating.py").write_text(text)
+    with pytest.raises(Untranslatable, match=refused):
+        module_of(Model(Configuration(str(tmp_path / "alternating.py"))), (), "Alternating")
+    named = text.replace(
+        "s.acks.pop(any_of(s, range(len(s.acks))))", "k = any_of(s, range(len(s.acks)))\n    s.acks.pop(k)"
+    )
+    named = named.replace(
+        "s.packets.pop(any_of(s, range(len(s.packets))))",
+        "k = any_of(s, range(len(s.packets)))\n    s.packets.pop(k)",
+    )
+    (tmp_path / "alternating.py").write_text(named)
+    module_of(Model(Configuration(str(tmp_path / "alternating.py"))), (), "Alternating")
