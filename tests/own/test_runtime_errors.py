@@ -166,3 +166,44 @@ def test_a_file_of_ours_is_named_from_where_the_packages_lie(tmp_path: Path) -> 
     path, _ = text_with(tmp_path, *RANGE)
     for model in (Model(Configuration()), model_of(path)[0]):
         assert named_from(model, core.__file__) == str(Path("invariants", "core.py"))
+
+
+AT_THE_START = """
+from __future__ import annotations
+
+from zabcheck.language import Fields, Node, State, action, any_of, declare, initial, safety, shared
+
+
+class State(Fields):
+    who: Node = shared("who is chosen")
+
+
+@initial
+def begin(s: State) -> None:
+    s.who = any_of(s, {q for q in range(s.NODES) if q == s.who})
+
+
+@action(budget="steps")
+def step(s: State, p: Node) -> None:
+    s.who = p
+
+
+@safety
+def true(s: State) -> bool:
+    "Somebody is chosen."
+    return s.who == 0
+
+
+PROTOCOL = declare(__name__, nodes=2, budgets={"steps": 1})
+"""
+
+
+@pytest.mark.parametrize("words", ["bmc --depth 2", "induct", "export --model --to tla --output M.tla", "--mutate 2"])
+def test_an_error_in_the_initial_state_is_no_verdict(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(AT_THE_START)
+    result = CliRunner().invoke(main, [*words.split(), "--protocol", "mine.py"])
+    assert result.exit_code == 3
+    assert "no verdict: a run-time error: any_of is of an empty set in the initial state" in result.output

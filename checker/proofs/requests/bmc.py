@@ -14,7 +14,7 @@ from checker.proofs.requests.queries import Queries, queries_into
 from checker.requests.base.bounded import Checked, TraceOutput
 from checker.requests.base.carried import verified_trace
 from checker.requests.base.counterexamples import counterexample_of
-from checker.requests.base.model import BOUNDS, MODEL, ModelRequest
+from checker.requests.base.model import BOUNDS, MODEL, ModelRequest, check_initial
 from checker.requests.base.request import Count, Option, Seconds, Seed, flag, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
@@ -86,6 +86,7 @@ class Bmc(ModelRequest):
         if any(p.name == LITERAL for p in judged) and not configuration.literal:
             raise RequestError(f"{LITERAL} is checked by `zabcheck --property {LITERAL}` only")
         model = Model(configuration)
+        check_initial(model)
         state = state_after(model, start, judged)
         bounds = Bounds(self.depth, self.every, end.left(), self.query_limit, self.seed)
         with queries_into(self.smt2), watch.working() as show:

@@ -11,7 +11,7 @@ from checker.errors import HELD, RequestError
 from checker.output_files import check_writable, save_file
 from checker.report.answer import Answered
 from checker.report.result import Part
-from checker.requests.base.model import ModelRequest
+from checker.requests.base.model import ModelRequest, check_initial
 from checker.requests.base.request import Names, Option, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.export import TLA, Form, Output
@@ -95,8 +95,10 @@ class ExportModel(ModelRequest):
         properties = chosen_properties(names_in(self.properties), configuration.protocol)
         for path in self.files:
             check_writable(path, "--output", regular=True)
+        model = Model(configuration)
+        check_initial(model)
         try:
-            found = module_of(Model(configuration), properties, self.stem)
+            found = module_of(model, properties, self.stem)
         except Untranslatable as problem:
             raise RequestError(f"this model cannot be written as a module: {problem}") from None
         texts = found.text, found.configured(symmetry=self.symmetry)

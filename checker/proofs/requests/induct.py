@@ -11,6 +11,7 @@ from checker.errors import RequestError
 from checker.proofs.requests.clauses import ClausesRequest, InAll, argument, everything_assumed, sorted_out
 from checker.proofs.requests.queries import Queries, queries_into
 from checker.requests.base.bounded import RequiredWitnesses
+from checker.requests.base.model import check_initial
 from checker.requests.base.request import Count, Option, Seconds, Seed, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.exploring.ready import make_ready
@@ -85,10 +86,12 @@ class Induct(ClausesRequest):
     def answer(self, watch: Watch = QUIET) -> Inductive:
         from checker.proofs.report.induction import Inductive
         from checker.proofs.symbolic.pool import run
+        from zabspec.model import Model
 
         end = Deadline(self.time_limit)
         with queries_into(self.smt2), watch.working() as show:
             question = self.question()
+            check_initial(Model(question.configuration))
             properties = question.with_premise
             required = required_witnesses(names_in(self.require_witness), [p.name for p in properties])
             if required and not self.witness_states:

@@ -313,4 +313,4 @@ def check_initial(model: Model) -> None:
         assert model.program.starts
     except ERRORS as problem:
         error = range_error(problem, "the initial state")
-        raise NoVerdict(f"no verdict: a value would leave its range: {error}") from None
+        raise NoVerdict(f"no verdict: a run-time error: {error}") from None
