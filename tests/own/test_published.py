@@ -21,7 +21,6 @@ PUBLISHED = [
     ("voting", 599, 77),  # Voting, of three acceptors and two values: TLC counts 77 up to renaming
     ("bridge", 3_605, 1_065),  # SingleLaneBridge, of two cars to the right and two to the left, who queue
     ("alternating", 240, 120),  # AlternatingBit, of two data and channels of two that lose any message
-    ("cache", 5_196, 1_299),  # WriteThroughCache, of two processes, an address and two values; the queue holds one
     ("lamport", 724_274, 724_274),  # LamportMutex, of three processes, with clocks up to 6: ids break ties
 ]
 
