@@ -338,7 +338,7 @@ class Explored(Answered):
         if tested == total:
             return f"holds: {plural(total, 'property')}, each put to the test; {tail}"
         unreached = total - tested - never
-        unmet = f", {unreached} premises not reached" if unreached else ""
+        unmet = f", {plural(unreached, 'premise')} not reached" if unreached else ""
         return f"holds: {tested} of {total} properties put to the test{unmet}{vain}; {tail}"
 
     # --- figures -----------------------------------------------------------------------------------
