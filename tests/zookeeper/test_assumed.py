@@ -89,6 +89,14 @@ def test_one_server_tells_nothing_of_an_ensemble(tmp_path: Path) -> None:
     assert "of no ensemble" in answer["assumed"]["voters"]  # type: ignore[index]
 
 
+def test_a_myid_that_cannot_be_read_is_not_missing(tmp_path: Path) -> None:
+    folders = written(tmp_path)
+    (folders[0] / "myid").unlink()
+    (folders[0] / "myid").symlink_to("elsewhere")
+    code, answer = audited(*folders)
+    assert (code, answer["verdict"]) == (3, "UNKNOWN")
+
+
 def test_two_folders_below_one_are_no_server(tmp_path: Path) -> None:
     """An empty version-2 beside a whole one was taken for the log directory, which refuses to start."""
     folders = written(tmp_path)

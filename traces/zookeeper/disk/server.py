@@ -108,6 +108,11 @@ def version_folders(path: Path) -> list[Path]:
     return found
 
 
+def joined(folder: Path) -> bool:
+    """Return whether a folder has an epoch file; not if it cannot be read."""
+    return os.path.exists(folder / "currentEpoch")
+
+
 def whole(folder: Path) -> bool:
     """Return whether a folder has both logs and snapshots, so that no other one is the log directory beside it."""
     return {"log", "snapshot"} <= {e.name.split(".")[0] for e in entries(folder)}
@@ -154,7 +159,7 @@ def find_directory(words: list[Path], name: str) -> Directory:
             found = [path / VERSION]
         if not found:
             raise NotOne(f"{path} has no {VERSION} and no {MYID}: it is not a data directory of a ZooKeeper server")
-        with_epochs = [f for f in found if (f / "currentEpoch").exists()]
+        with_epochs = [f for f in found if joined(f)]
         apart = len(found) < 2 or not any(whole(f) for f in found)
         if len(found) > 2 or len(with_epochs) > 1 or not apart:
             names = ", ".join(str(f.parent) for f in found[:4])
@@ -162,13 +167,13 @@ def find_directory(words: list[Path], name: str) -> Directory:
         folders += [f for f in map(Path.absolute, found) if f not in folders]
     if len(folders) > 2:
         raise NotOne(f"{', '.join(map(str, words))}: a server has a data and a log directory at most")
-    if len(folders) == 2 and all((f / "currentEpoch").exists() for f in folders):
+    if len(folders) == 2 and all(joined(f) for f in folders):
         both = " and ".join(str(f.parent) for f in folders)
         raise NotOne(
             f"{both} have a currentEpoch each: they are two servers, or one is not the log directory that is used"
         )
     # dataDir has the epochs and myid; the order that was given counts where nothing shows it
-    shown = sorted(folders, key=lambda f: (not (f / "currentEpoch").exists(), not (f.parent / MYID).exists()))
+    shown = sorted(folders, key=lambda f: (not joined(f), not (f.parent / MYID).exists()))
     return listed(Directory(name, shown))
 
 
@@ -184,8 +189,11 @@ def listed(directory: Directory) -> Directory:
             list_folder(out, folder)
     for path in (out.folders[0].parent / MYID, out.folders[0] / MYID):
         if out.myid is None:
-            with contextlib.suppress(Unreadable):
+            try:
                 out.myid = read_small(path)
+            except Unreadable as problem:
+                if not has_gone(path, problem):
+                    out.trouble.append((path, str(problem)))
     out.logs.sort(key=lambda item: (item[0], item[1].name))
     out.snapshots.sort(key=lambda item: (item[0], item[1].name))
     return out
