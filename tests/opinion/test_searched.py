@@ -178,6 +178,15 @@ PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 2})
 """
 
 
+@pytest.mark.parametrize("name", ["self", "declared", "given"])
+def test_a_field_of_a_message_may_have_any_name(tmp_path: Path, name: str) -> None:
+    text = RECEIVES.replace("class PING(MessageType): ...", f"class PING(MessageType):\n    {name}: bool")
+    text = text.replace("PING()", f"PING({name}=True)").replace("pass", f"assert m.{name} == True")
+    (tmp_path / "named.py").write_text(text)
+    answer = Explore(str(tmp_path / "named.py"), reduction="none", evidence="explored").answer()
+    assert (answer.overall, answer.second.difference, answer.second.none) == ("violated", "", "")
+
+
 def test_a_step_that_is_left_out_and_violates_a_property_is_no_difference(tmp_path: Path) -> None:
     (tmp_path / "receives.py").write_text(RECEIVES)
     answer = Explore(str(tmp_path / "receives.py"), keep_going=True, evidence="explored").answer()

@@ -409,6 +409,10 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
         for part, kind in m.fields.items():
             at = ("part", m.name, part)
             check_name(name, at, f"field of {m.name}", part, parts)
+            if part.startswith(SIMULATED):
+                raise misdeclared(
+                    name, at, f"{m.name}.{part}: the simulator's fields begin with {SIMULATED}: rename it"
+                )
             check_kind(name, at, f"{m.name}.{part}", kind)
             if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
                 raise misdeclared(name, at, f"{m.name}.{part} is a bag, which only a field of the state can be")

@@ -248,7 +248,7 @@ class Connections(World):
     def fixed(self, channel: Any, place: int) -> Letter:
         """Return a message of a channel that stays what it is (E8)."""
         m = channel[place]
-        return Letter(m.declared, m.raw)
+        return Letter(m.__declared__, m.raw)
 
     def hear(self, f: int, l: int, place: int | None, m: Letter) -> None:
         """Receive m at the follower's end; without a place, it stays."""

@@ -227,7 +227,7 @@ class Record(Kind):
         """Return what a field has, or raise a `Fault` if it is out of range."""
         return kind.part(value) if isinstance(kind, SetOf) else kind.store(value)
 
-    def make(self, **values: Any) -> Any:
+    def make(self, /, **values: Any) -> Any:
         """Make a record, or raise a `Fault` if a field is out of range."""
         return self.type(**{name: self.kept(kind, values.pop(name)) for name, kind in self.fields.items()}, **values)
 
@@ -406,7 +406,7 @@ class Message:
         self.kinds = tuple(self.fields.values())
         self.place = {field: k + 1 for k, field in enumerate(self.fields)}
 
-    def make(self, **values: Any) -> Letter:
+    def make(self, /, **values: Any) -> Letter:
         """Make a message, or raise a `Fault` if a field is out of range."""
         parts = [kind.store(values.pop(name)) for name, kind in self.fields.items()]
         if values:
@@ -422,12 +422,12 @@ class Message:
 class Letter:
     """A message as a protocol sees it: `kind`, its fields, and over datagrams `source`, `target` and `ahead`."""
 
-    __slots__ = ("ahead", "declared", "raw", "source", "target")
+    __slots__ = ("__declared__", "ahead", "raw", "source", "target")
 
     def __init__(
         self, declared: Message | None, raw: tuple, source: int = NOBODY, target: int = NOBODY, ahead: int = 0
     ) -> None:
-        self.declared, self.raw, self.source, self.target, self.ahead = declared, raw, source, target, ahead
+        self.__declared__, self.raw, self.source, self.target, self.ahead = declared, raw, source, target, ahead
 
     @property
     def kind(self) -> str | None:
@@ -435,10 +435,10 @@ class Letter:
         return self.raw[0] if self.raw else None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") or self.declared is None or name not in self.declared.place:
+        if name.startswith("__") or self.__declared__ is None or name not in self.__declared__.place:
             raise AttributeError(name)
-        place = self.declared.place[name]
-        return self.declared.kinds[place - 1].view(self.raw, place)
+        place = self.__declared__.place[name]
+        return self.__declared__.kinds[place - 1].view(self.raw, place)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Letter) and self.raw == other.raw
@@ -462,7 +462,7 @@ class MessageUnion(Kind):
         if not value.raw:
             return ()
         mine = self.by_name[value.raw[0]]
-        if mine is value.declared:
+        if mine is value.__declared__:
             return value.raw
         return mine.make(**{name: getattr(value, name) for name in mine.fields}).raw
 

@@ -56,7 +56,7 @@ class MessageName(str):
     names: dict[str, Any]  # of its module
     to: str
 
-    def __call__(self, **values: Any) -> Letter:
+    def __call__(self, /, **values: Any) -> Letter:
         return MESSAGES[self].make(**values)
 
 
@@ -116,7 +116,7 @@ class RecordName:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __call__(self, **values: int) -> Any:
+    def __call__(self, /, **values: int) -> Any:
         return RECORDS[self.name].make(**values)
 
 

@@ -69,7 +69,7 @@ class Declared:
             raise ConfigError(f"class {name} inherits from a message or record: list all its fields")
         self.name = name
 
-    def __call__(self, **fields: Any) -> Any:
+    def __call__(self, /, **fields: Any) -> Any:
         raise TypeError(f"{self.name}(...) is made inside a program only: see Program.load")
 
 

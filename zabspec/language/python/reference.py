@@ -471,7 +471,7 @@ class _BoundName:
     def __str__(self) -> str:
         return self.name
 
-    def __call__(self, **given: Any) -> MessageView:
+    def __call__(self, /, **given: Any) -> MessageView:
         if set(given) != set(self.fields):
             raise TypeError(f"{self.name} takes exactly the fields {', '.join(self.fields)}")
         buffer = bytearray(self.union.size)
