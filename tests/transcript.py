@@ -145,6 +145,18 @@ class Transcript:
         return out
 
 
+def compare(path: Path, folder: Path, request: pytest.FixtureRequest) -> None:
+    """Run a transcript in a folder, and compare it with what it was; `--rewrite` keeps it as it is now."""
+    recorded = path.read_text(encoding="utf-8")
+    folder = folder.resolve() / "here"  # by this name, where a path is shown with its folder
+    folder.mkdir()
+    now = Transcript(path.stem, folder).run(recorded)
+    if request.config.getoption("--rewrite"):
+        path.write_text(now, encoding="utf-8")
+    elif now != recorded:
+        pytest.fail(difference(path.name, recorded, now), pytrace=False)
+
+
 def edited(text: str, lines: list[str], where: str) -> str:
     """Return a text in which runs of `- ` lines are replaced by the runs of `+ ` lines below them.
 

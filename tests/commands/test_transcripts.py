@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.transcript import TOP, Transcript, difference, edited
+from tests.transcript import TOP, Transcript, compare, difference, edited
 
 FOLDER = TOP / "tests" / "transcripts"
 NEEDS = {"judging/own-tables": "pyarrow", "commands/wrong-engines": "pyspark", "commands/wrong-sweeps": "pyarrow"}
@@ -18,15 +18,7 @@ NAMES = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in sorted(
 def test_commands_print_what_is_recorded(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name in NEEDS:
         pytest.importorskip(NEEDS[name])
-    path = FOLDER / f"{name}.txt"
-    recorded = path.read_text(encoding="utf-8")
-    folder = tmp_path.resolve() / "here"  # by this name, where a path is shown with its folder
-    folder.mkdir()
-    now = Transcript(name, folder).run(recorded)
-    if request.config.getoption("--rewrite"):
-        path.write_text(now, encoding="utf-8")
-    elif now != recorded:
-        pytest.fail(difference(path.name, recorded, now), pytrace=False)
+    compare(FOLDER / f"{name}.txt", tmp_path, request)
 
 
 @pytest.mark.parametrize(

@@ -206,30 +206,3 @@ def marked(table: dict[str, int] | None = None) -> str:
         constants=constants, rules="\n    ".join(rules) if table is None else "", actions="".join(actions),
         goal=said["rule_goal"],
     )  # fmt: skip
-
-
-COIN = '''"""Coins."""
-
-from __future__ import annotations
-
-from zabcheck.language import Each, Fields, Node, action, choose, declare, progress, volatile
-
-
-class State(Fields):
-    heads: Each[Node, bool] = volatile("its coin shows heads")
-
-
-@action(when=lambda s, p: not s.heads[p])
-def toss(s: State, p: Node) -> None:
-    if choose(s, 2) == 1:
-        s.heads[p] = True
-
-
-@progress
-def tails(s: State, p: Node) -> bool:
-    """It shows heads."""
-    return not s.heads[p]
-
-
-PROTOCOL = declare(__name__, nodes=2)
-'''

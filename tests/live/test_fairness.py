@@ -18,7 +18,7 @@ from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import Live, LiveRun
 from checker.requests.live import assumed
-from tests.live.fair_texts import COIN, MARKS, RULES, TABLE, TABLES, marked
+from tests.live.fair_texts import MARKS, RULES, TABLE, TABLES, marked
 from tests.second.reference import explore
 from traces.record.fair import NotFair, hold_fair
 from traces.record.lasso import Lasso
@@ -27,6 +27,7 @@ from zabspec.model import ConfigError, Configuration, Model
 
 # --- held against the second semantics -------------------------------------------------------------
 
+NOTHING = Path(__file__).parents[1] / "transcripts" / "own" / "nothing-is-no-step.txt"
 CUT = 200  # states that the second semantics looks at
 
 
@@ -214,13 +215,14 @@ def test_the_environment_may_be_fair(fair: str, begins: str, tmp_path: Path) -> 
 
 def test_a_run_whose_fair_step_changes_nothing_is_not_fair(tmp_path: Path) -> None:
     """Nor is it where that step alone is claimed to be taken: some alternative of it changes something."""
-    path = tmp_path / "mine.py"
-    path.write_text(COIN)
+    path, lines = tmp_path / "mine.py", NOTHING.read_text(encoding="utf-8").splitlines()
+    coin = "".join(f"{line[2:]}\n" for line in lines if line.startswith("|"))
+    path.write_text(coin)
     model = Model(Configuration(protocol=str(path), nodes=1))
     words = [0] * (model.most_steps + 1)
     model.program.python["enabled"](model.program.initial(), words)
     claim = Lasso("tails", "It shows heads.", "mine.py", 0, None, 0, 0)
     with pytest.raises(NotFair, match="for ever enabled and never taken: p0 does toss"):
         hold_fair(model, [words[1]], claim)
-    path.write_text(COIN.replace("== 1", "== 1 and p > 0"))
+    path.write_text(coin.replace("== 1", "== 1 and p > 0"))
     hold_fair(Model(Configuration(protocol=str(path), nodes=1)), [words[1]], claim)
