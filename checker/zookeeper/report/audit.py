@@ -78,13 +78,8 @@ def headline(audit: Audit) -> str:
         said += service_words(audit)
         then = f"{delete}, and do not start servers in an arbitrary order: read what to do first."
     elif audit.verdict == "UNKNOWN" and audit.unanswered:
-        if any(f.code == "LOGS_NOT_GIVEN" for f in audit.unanswered):
-            said, then = audit.unanswered[0].sentence, f"{delete} before that is audited."
-        elif any(f.code == "UNREADABLE" for f in audit.unanswered):
-            said, then = "whether data is in danger is unknown: some files cannot be read", f"{delete} before it can."
-        else:
-            said = f"whether data is lost is unknown ({audit.unanswered[0].place})"
-            then = f"{delete} before all are copied and understood."
+        one = audit.unanswered[0]
+        said = f"whether data is lost is unknown: {': '.join(filter(None, (one.place, one.sentence)))}"
     elif audit.verdict == WARN:
         said, then = f"{said}; look at {what}", "Do not delete files to repair it."
     elif audit.verdict == "OK":

@@ -85,11 +85,11 @@ class Disks:
             epoch = s.epoch()
             if epoch <= 0 or s.top >> 32 >= epoch or s.name in unseen:
                 continue
-            needed, why = self.began_with(s, epoch, ends)
+            electing = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
+            needed, why = self.began_with(s, epoch, ends, electing)
             if needed <= s.top:
                 continue
             self.doubted.add(s.name)
-            electing = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
             leads = self.quorum.with_absent(electing, needed)
             first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
             has = zxid_text(s.top) if s.top else "nothing"
@@ -98,8 +98,12 @@ class Disks:
             what += "" if leads else "; no quorum elects it, and a leader sends it what it lacks"
             self.add("EPOCH_AHEAD", DANGER if leads else WARN, what, s.name, "currentEpoch", min(first, needed), needed)
 
-    def began_with(self, s: Server, epoch: int, ends: dict[int, int]) -> tuple[int, str]:
-        """Return the last transaction that an epoch is known to have begun with, and the evidence."""
+    def began_with(self, s: Server, epoch: int, ends: dict[int, int], electing: list[str]) -> tuple[int, str]:
+        """Return the last transaction that an epoch is known to have begun with, and the evidence.
+
+        Args:
+            electing: the servers that would vote for this one.
+        """
         end = max((z for e, z in ends.items() if e < epoch), default=0)
         if end > s.top:
             return end, f"the histories of others continued from {zxid_text(end)}"
@@ -116,11 +120,10 @@ class Disks:
             longest = max(alike, key=lambda t: t.top)
             return longest.top, f"{longest.name} joined that epoch too, with {zxid_text(longest.top)}"
         agreed = self.agreed
-        outvoted = [t.name for t in self.voters if (joined_epoch(t), t.top) <= (epoch, s.top)]
-        if agreed > s.top and self.quorum(outvoted, agreed):
+        if agreed > s.top and self.quorum(electing, agreed):
             having = [t.name for t in self.having(agreed) if t is not s]
             return agreed, (
-                f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(outvoted)} would elect "
+                f"{', '.join(having)}, a quorum, have {zxid_text(agreed)}, and {', '.join(electing)} would elect "
                 f"{s.name}, which lacks them"
             )
         return 0, ""
