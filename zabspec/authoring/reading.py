@@ -91,6 +91,7 @@ OWN_WORDS = frozenset({"len", "min", "max", "range", "forget", "is_quorum", "bro
 OWN = "__own"
 MADE = (OWN, OF_EVERY_MESSAGE, name_of(""))  # the ends of names that are made of others
 WORDS_OF_ROLES = frozenset({"any_of", "any_process", "is_a", "only", "processes"})  # the same, of a text with roles
+NO_DOCSTRING = "no docstring" + (", as Python's -OO drops them" if sys.flags.optimize > 1 else "")
 # Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
 WRITTEN = frozenset(
     {
@@ -1223,7 +1224,7 @@ class _Reader:
                     said = f"a property over {c.of} is {said} -> bool{messages}, and so is its witness"
                     raise self.fail(function, said)
             if not (c.holds.__doc__ or "").strip():
-                raise self.fail(c.holds, f"{c.name} has no docstring: it must state the property in words")
+                raise self.fail(c.holds, f"{c.name} has {NO_DOCSTRING}: it must state the property in words")
             if c.name in names:
                 raise self.fail(c.holds, f"two properties are called {c.name}")
             if c.name in OF_ALL or c.holds.__name__ == DEADLOCK:
@@ -1239,7 +1240,7 @@ class _Reader:
                 more = f", or p: {', p: '.join(self.roles)}" if self.roles else more
                 raise self.fail(g.waits, f"a progress property is (s: State, p: Node) -> bool{more}")
             if not (g.waits.__doc__ or "").strip():
-                raise self.fail(g.waits, f"{g.name} has no docstring: it must state in words what is awaited")
+                raise self.fail(g.waits, f"{g.name} has {NO_DOCSTRING}: it must state in words what is awaited")
 
     def are_messages(self, names: Iterable[str]) -> bool:
         """Return whether these are kinds of message."""
