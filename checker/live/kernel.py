@@ -184,7 +184,7 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
 
     So a part is complete even if not all can be expanded. Return the number of nodes expanded: fewer, if there is no
     room for more, or an error ends it. `s`: room for a state, other than in `work`. A step that changes nothing is no
-    edge, and makes no class possible.
+    edge, and makes no class possible; what is due and cannot be taken yet does.
     """
     done = 0
     while done < most and g.height > 0 and has_room(g, MOST_STEPS) and g.error == 0 and g.clash == 0:
@@ -224,9 +224,9 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
                 g.left_out = g.left_out + 1
             k = k + 1
         for p in range(NODES):
-            if stable_waits(s, p, named):
+            if stable_waits(s, p, named) and not stable_gives_up(s, p, named):
                 possible = possible | (1 << p)
-            if stable_beat_due(s, p):
+            if stable_beat_due(s, p) and not stable_beats(s, p):
                 possible = possible | (1 << (NODES + p))
         g.possible[v] = possible
         g.edge_end[v] = g.edges

@@ -56,13 +56,16 @@ class StableWorld:
         return words
 
     def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
-        """Return the classes of fair steps that are possible and change something, or due."""
+        """Return the classes of fair steps that are possible and change something, or are due and not possible yet."""
         names, bare = self.names, without_budgets(s)
         fair = ((word, self.class_in(s, word)) for word in self.choices(s, named))
         found = (c for word, c in fair if c is not None and self.changes(s, word))
-        due = {FairClass("own", p) for p in self.nodes if names["stable_waits"](bare, p, named)}
-        due |= {FairClass("heartbeat", p) for p in self.nodes if names["stable_beat_due"](bare, p)}
-        return frozenset(found) | due
+        waits, gives_up, due, beats = (
+            names[name] for name in ("stable_waits", "stable_gives_up", "stable_beat_due", "stable_beats")
+        )
+        later = {FairClass("own", p) for p in self.nodes if waits(bare, p, named) and not gives_up(bare, p, named)}
+        later |= {FairClass("heartbeat", p) for p in self.nodes if due(bare, p) and not beats(bare, p)}
+        return frozenset(found) | later
 
     def changes(self, s: StateView, word: int) -> bool:
         """Return whether some alternative of a step changes something."""
