@@ -136,6 +136,16 @@ def test_what_is_assumed_is_said(tmp_path: Path, more: list[str], config: str, a
     assert said in answer["assumed"][about]  # type: ignore[index]
 
 
+def test_what_two_emptied_servers_had_no_file_shows(tmp_path: Path) -> None:
+    """Writes that they alone acknowledged were lost, and a forecast lost nothing."""
+    folders = written(tmp_path)
+    for folder in folders[1:]:
+        assert "disks" not in audited(*folders)[1]["assumed"]  # type: ignore[operator]
+        shutil.rmtree(folder / "version-2")
+    said = "nothing was acknowledged by server2, server3 alone, a quorum that may have lost what it had"
+    assert audited(*folders)[1]["assumed"]["disks"] == said  # type: ignore[index]
+
+
 def test_every_report_says_the_same(tmp_path: Path) -> None:
     """The first line, the exit code and the assumptions, in text, JSON and HTML; without myid numbers are guessed."""
     cases = ((), ("1:1..2:6 current=3", "all", "all"), ("1:1..3:4 current=4", "all", "all"), ("all",))

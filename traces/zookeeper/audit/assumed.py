@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from traces.zookeeper.audit.voters import Quorums
+from traces.zookeeper.audit.voters import START, Quorums
 from traces.zookeeper.disk.rules import OPTIONS, Rules
 from traces.zookeeper.disk.server import Server
 
 
 def assumed(
     servers: Sequence[Server], quorums: Quorums, rules: Rules, named: bool, replayed: bool,
-    tree_of_its_own: Collection[str] = (),
+    tree_of_its_own: Collection[str] = (), doubted: Sequence[str] = (),
 ) -> dict[str, str]:  # fmt: skip
     """Return the assumptions on which an audit rests, in words, by what they are about.
 
@@ -19,6 +19,7 @@ def assumed(
         rules: by which files are read. named: whether the request names the release.
         replayed: whether the logs were replayed.
         tree_of_its_own: with a forecast, the servers whose trees are not those of their transactions.
+        doubted: servers that may have lost what they acknowledged.
     """
     out = {"voters": voters(servers, quorums), "release": release(rules, named), "options": options(rules)}
     out["directories"] = "each has all files of one stopped server, copied at one time; it may read and write them"
@@ -27,6 +28,9 @@ def assumed(
     if (lacking := [s for s in servers if not s.directory.myid]) and len(servers) > 1:
         numbers = ", ".join(f"{s.directory.number} for {s.name}" for s in lacking)
         out["numbers"] = f"{numbers} (there is no myid): of equal votes any may win"
+    if doubted and quorums(doubted, START):
+        lost = ", ".join(doubted)
+        out["disks"] = f"nothing was acknowledged by {lost} alone, a quorum that may have lost what it had"
     if not replayed:
         out["trees"] = "snapshots have what the logs say: the logs were not replayed (--no-digests)"
     elif tree_of_its_own:

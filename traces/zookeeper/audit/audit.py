@@ -411,7 +411,8 @@ def conclude(
         found += can_be_lost(ahead, ends, [f for f in found if f.code == "UNCOMMITTED_TAIL"])
     out = Audit(servers, worst(found), replays, kept=kept or {}, forecast=ahead)
     unlike = {f.server for f in found if f.code in UNLIKE and f.server and forecast}
-    out.assumed = assumed(servers, quorums, rules, bool(release), bool(replays), unlike)
+    doubted = doubted_servers([s for s in servers if quorums.votes(s.name, START)], found)
+    out.assumed = assumed(servers, quorums, rules, bool(release), bool(replays), unlike, doubted)
     out.starts, out.release, out.rest_serves = started, release, rest_serves
     out.service = service_of(servers, started, quorums, apart) if len(groups) == 1 else Service()
     out.too_few = quorums.too_few(servers)
