@@ -215,7 +215,7 @@ def test_the_environment_may_be_fair(fair: str, begins: str, tmp_path: Path) -> 
 
 def test_a_run_whose_fair_step_changes_nothing_is_not_fair(tmp_path: Path) -> None:
     """Nor is it where that step alone is claimed to be taken: some alternative of it changes something."""
-    path, lines = tmp_path / "mine.py", NOTHING.read_text(encoding="utf-8").splitlines()
+    path, lines = tmp_path / "mine.py", NOTHING.read_text(encoding="utf-8").partition("\n==")[0].splitlines()
     coin = "".join(f"{line[2:]}\n" for line in lines if line.startswith("|"))
     path.write_text(coin)
     model = Model(Configuration(protocol=str(path), nodes=1))

@@ -37,8 +37,8 @@ class StableWorld:
     def nodes(self) -> range:
         return range(self.model.configuration.nodes)
 
-    def choices(self, s: StateView, named: int) -> list[int]:
-        """Return the step words that are possible in the stable phase, without their choices.
+    def choices(self, s: StateView, named: int) -> dict[int, str]:
+        """Return the step words that are possible in the stable phase, without their choices, and what takes each.
 
         Args:
             s: the state.
@@ -46,20 +46,20 @@ class StableWorld:
         """
         names, bare, out = self.names, without_budgets(s), [0] * (self.model.most_steps + 1)
         names["enabled"](bare, out)
-        words = [word for word in out[1 : out[0] + 1] if names["stable_takes"](bare, word, named)]
+        words = {word: "apply" for word in out[1 : out[0] + 1] if names["stable_takes"](bare, word, named)}
         gives_up = IN_WORLDS[self.model.world.name].gives_up
         for p in self.nodes:
             if names["stable_gives_up"](bare, p, named):
-                words.append(gives_up << 24 | p << 16)
+                words[gives_up << 24 | p << 16] = "stable_give_up"
             if names["stable_beats"](bare, p):
-                words.append(HEARTBEAT << 24 | p << 16)
+                words[HEARTBEAT << 24 | p << 16] = "stable_beat"
         return words
 
     def possible(self, s: StateView, named: int) -> frozenset[FairClass]:
         """Return the classes of fair steps that are possible and change something, or are due and not possible yet."""
         names, bare = self.names, without_budgets(s)
-        fair = ((word, self.class_in(s, word)) for word in self.choices(s, named))
-        found = (c for word, c in fair if c is not None and self.changes(s, word))
+        fair = ((word, take, self.class_in(s, word)) for word, take in self.choices(s, named).items())
+        found = (c for word, take, c in fair if c is not None and self.changes(s, word, take))
         waits, gives_up, due, beats = (
             names[name] for name in ("stable_waits", "stable_gives_up", "stable_beat_due", "stable_beats")
         )
@@ -67,12 +67,12 @@ class StableWorld:
         later |= {FairClass("heartbeat", p) for p in self.nodes if due(bare, p) and not beats(bare, p)}
         return frozenset(found) | later
 
-    def changes(self, s: StateView, word: int) -> bool:
+    def changes(self, s: StateView, word: int, take: str) -> bool:
         """Return whether some alternative of a step changes something."""
         choice, choices = 0, 1
         while choice < choices:
             after = s.copy()
-            self.names["apply"](after, word | choice << 32)
+            self.names[take](after, word | choice << 32)
             if not closes(s, after):
                 return True
             choice, choices = choice + 1, max(choices, after.choices)
