@@ -20,6 +20,7 @@ from checker.live.run import Live, LiveRun
 from checker.requests.live import assumed
 from tests.live.fair_texts import MARKS, RULES, TABLE, TABLES, marked
 from tests.second.reference import explore
+from tests.transcript import file_of
 from traces.record.fair import NotFair, hold_fair
 from traces.record.lasso import Lasso
 from zabspec.language.python.reference import StateView
@@ -27,7 +28,6 @@ from zabspec.model import ConfigError, Configuration, Model
 
 # --- held against the second semantics -------------------------------------------------------------
 
-NOTHING = Path(__file__).parents[1] / "transcripts" / "own" / "nothing-is-no-step.txt"
 CUT = 200  # states that the second semantics looks at
 
 
@@ -215,8 +215,7 @@ def test_the_environment_may_be_fair(fair: str, begins: str, tmp_path: Path) -> 
 
 def test_a_run_whose_fair_step_changes_nothing_is_not_fair(tmp_path: Path) -> None:
     """Nor is it where that step alone is claimed to be taken: some alternative of it changes something."""
-    path, lines = tmp_path / "mine.py", NOTHING.read_text(encoding="utf-8").partition("\n==")[0].splitlines()
-    coin = "".join(f"{line[2:]}\n" for line in lines if line.startswith("|"))
+    path, coin = tmp_path / "mine.py", file_of("own/nothing-is-no-step", "mine.py")
     path.write_text(coin)
     model = Model(Configuration(protocol=str(path), nodes=1))
     words = [0] * (model.most_steps + 1)

@@ -11,10 +11,11 @@ from checker.explore.result import Limits
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
+from tests.transcript import file_of
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.model import Configuration, Model
 
-TEXT = (Path(__file__).parent / "texts/once.py").read_text(encoding="utf-8")
+TEXT = file_of("own/maps", "once.py")
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> str:

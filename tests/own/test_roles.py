@@ -21,6 +21,7 @@ from invariants import properties_of
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
+from tests.transcript import file_of
 from traces.explain.export import to_mermaid
 from traces.explain.names import message_text
 from traces.pictures import to_svg
@@ -36,7 +37,7 @@ from zabspec.roles import Roles
 from zabspec.simulator.run import Run, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TEXT = (Path(__file__).parent / "texts/asked.py").read_text(encoding="utf-8")
+TEXT = file_of("own/roles", "asked.py")
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> str:
