@@ -21,7 +21,6 @@ from invariants import properties_of
 from tests.second.harness.plain import Renamer, canonical
 from tests.second.harness.question import Question
 from tests.second.reference import explore
-from tests.transcript import file_of
 from traces.explain.export import to_mermaid
 from traces.explain.names import message_text
 from traces.pictures import to_svg
@@ -37,7 +36,7 @@ from zabspec.roles import Roles
 from zabspec.simulator.run import Run, play
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-TEXT = file_of("own/roles", "asked.py")
+TEXT = (Path(__file__).parent / "texts/asked.py").read_text(encoding="utf-8")
 
 
 def written(folder: Path, *changes: tuple[str, str]) -> str:

@@ -14,6 +14,7 @@ from checker.proofs.tla.values import message_type, named
 from invariants import properties_of
 from tests.proofs.tla.running import JAR, needs_tlc
 from tests.proofs.tla.same_states import compared
+from tests.transcript import file_of
 from zabspec.language.analysis import tree as t
 from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.layout.schema import Field, Layout, Role, Schema
@@ -282,7 +283,7 @@ def test_a_choice_that_nothing_depends_on_is_no_choice(tmp_path: Path) -> None:
 
 @pytest.mark.slow(seconds=1)
 def test_a_choice_within_an_expression_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    text = (HERE.parents[1] / "own" / "texts" / "alternating.py").read_text()
+    text = file_of("../own/published/alternating", "alternating.py")
     refused = (
         r"alternating.py:\d+\): choose is called inside an expression: give its value a name, in a line of its own"
     )
