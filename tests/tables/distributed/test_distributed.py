@@ -620,15 +620,16 @@ class Sabotaged(Cluster):
 
 
 def once_in(folder: Path, what: Callable[[], None], *parts: int) -> Callable[[], None]:
-    """Something that is done by the first attempts of the tasks of some parts of a stage."""
+    """Something that is done once by the tasks of some parts of each stage: by the first attempt that comes so far."""
 
     def blow() -> None:
         from pyspark import TaskContext
 
         context = TaskContext.get()
-        if context is not None and context.attemptNumber() == 0 and context.partitionId() in parts:
-            (folder / f"{context.stageId()}-{context.partitionId()}-{context.taskAttemptId()}").touch()
-            what()
+        if context is not None and context.partitionId() in parts:
+            with contextlib.suppress(FileExistsError):
+                (folder / f"{context.stageId()}-{context.partitionId()}").touch(exist_ok=False)
+                what()
 
     return blow
 
