@@ -97,7 +97,12 @@ class FairRuns:
     def __init__(self, code: LiveCode, graph: Graph, data: Block, fair: int) -> None:
         self.code, self.graph, self.data, self.fair = code, graph, data, fair
         self.strong = fair & sum(1 << k for k, c in enumerate(code.classes) if is_strong(code.model, c))
-        self.mail: Mail = Bag(code, graph, data, fair) if code.overtakes else NoMail()
+        self.mail: Mail = NoMail()
+        self.asked = fair  # of a loop, besides its messages
+        if code.overtakes:
+            self.mail = bag = Bag(code, graph, data, fair)
+            # of a channel from which nothing is received a message stays receivable, unless its receipt changes nothing
+            self.asked &= ~(graph.vain & sum(1 << k for k in bag.classes))
         self.waited = int(machine(all_waits)(graph))
         self.components = Components(nodes=max(1, graph.nodes))
         self.found_for = -1  # what the components are of: the bit of what waits; 0: all nodes; -1: nothing yet
@@ -153,10 +158,10 @@ class FairRuns:
         """
         if self.found_for != among:
             machine(no_components)(self.components, 0)
-            machine(fair_components)(self.graph, self.components, among, self.fair, self.strong)
+            machine(fair_components)(self.graph, self.components, among, self.asked, self.strong)
             while self.components.again:
                 machine(no_components)(self.components, 1)
-                machine(fair_components)(self.graph, self.components, among, self.fair, self.strong)
+                machine(fair_components)(self.graph, self.components, among, self.asked, self.strong)
             self.found_for = among
         return int(self.components.count)
 
@@ -189,7 +194,7 @@ class FairRuns:
         self.fair_components(among)
         if overtaken(self.graph, self.components, nodes, self.mail):
             return ()
-        return loop_at(self.graph, self.components, v, self.fair, self.mail, self.strong)
+        return loop_at(self.graph, self.components, v, self.asked, self.mail, self.strong)
 
     def run(self, goal: ProgressProperty, p: int, at: int, loop: tuple[Edge, ...]) -> Waits:
         """Return the run by the shortest path to a node, with its continuation from there on."""

@@ -33,6 +33,7 @@ class Graph(Struct):
     clash = word()  # two states had one fingerprint
     starts = word()  # nodes that runs begin in
     narrow = word()  # whether only one receipt is followed
+    vain = word()  # the fair classes of which some step changes nothing somewhere
     left_out = word()  # steps after which the assumptions no longer hold
     at = words(nodes_most)  # where its packed state is
     name = words(nodes_most, width=1)  # the named process

@@ -208,6 +208,8 @@ def expand_stable(s: State, most: int, data: Bytes, out: Bytes, work: Bytes, g: 
             kind = class_of(load_word(out, at))
             hashed = hash_state(child)
             if hashed == here and is_node(child, v, data, g):
+                if kind != UNFAIR:
+                    g.vain = g.vain | (1 << kind)
                 k = k + 1
                 continue
             if kind != UNFAIR:

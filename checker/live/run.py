@@ -30,6 +30,7 @@ ORIGIN = (1 << 40) - 1
 # The fields of a graph other than arrays: all are copied to a larger graph.
 KEPT = (
     "nodes", "edges", "used", "expanded", "error", "error_node", "clash", "starts", "left_out", "height", "narrow",
+    "vain",
 )  # fmt: skip
 
 Tell = Callable[["Live"], None]
