@@ -220,7 +220,7 @@ def odd_snapshot(*nodes: tuple[str | None, int], sessions: int = 0, lists: bytes
         (odd_snapshot(("/a", 1), ("/a/b", 1)), "read"), (odd_snapshot(("/a", -1), sessions=-1), "read"),
         (odd_snapshot(("/a/b", 1), ("/a", 1)), "older"), (odd_snapshot(("//a", 1)), "older"),
         (odd_snapshot(("a", 1)), "unknown"), (odd_snapshot((None, 1)), "unknown"),
-        (odd_snapshot(("/a", 7)), "unknown"), (odd_snapshot(("/a", 1), ("/a", 1)), "unknown"),
+        (odd_snapshot(("/a", 7)), "read"), (odd_snapshot(("/a", 1), ("/a", 1)), "unknown"),
         (odd_snapshot(lists=struct.pack(">i", -1)), "unknown"), (odd_snapshot(lists=struct.pack(">i", 0)), "unknown"),
         (odd_snapshot(lists=struct.pack(">iqi", 1, 1, -1)), "unknown"),
     ],
@@ -232,6 +232,17 @@ def test_a_snapshot_that_no_server_writes_is_read_as_a_start_does(data: bytes, s
     said = started(made.write(tmp_path / "server1"), "3.9.5")
     names = {"snapshot.0": "older", f"snapshot.{TXNS[15].zxid:x}": "read"}
     assert (said.outcome if said.outcome == UNKNOWN else names[said.snapshot]) == snapshot
+
+
+def test_a_node_of_a_fuzzy_snapshot_has_the_permissions_of_its_creation(tmp_path: Path) -> None:
+    """They are listed before the nodes: of one that is created meanwhile they are not, and a server reads it."""
+    made, rules = server([*TXNS, Txn(TXNS[-1].zxid + 1, *create("/a"))]), rules_for("3.9.5")
+    acl = {}
+    for name, snapshot in (("fuzzy", odd_snapshot(("/a", 7))), ("whole", odd_snapshot())):
+        made.snapshots = {0: made.snapshots[0], TXNS[15].zxid: snapshot}
+        read = audit([find_directory([made.write(tmp_path / name)], name)], digests=False).servers[0]
+        acl[name] = start_tree(read, rules)["/a"].acl
+    assert acl["fuzzy"] == acl["whole"] != 0
 
 
 @pytest.mark.parametrize(

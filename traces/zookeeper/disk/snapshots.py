@@ -413,7 +413,7 @@ def read_nodes(s: Stream, tree: DataTree) -> None:
         elif why == tk.NODE_ORPHAN:
             raise Malformed("the parent of a node is not before it")
         elif why == tk.NODE_LOOSE:
-            raise Fatal("a node has no path with a slash, or its permissions are not listed")
+            raise Fatal("a node has no path with a slash, or the root's permissions are not listed")
         elif why == tk.NODE_BAD:
             if tree.text.room < LARGEST and plausible(s):
                 kept = bytes(s.room[s.at : s.filled])

@@ -313,7 +313,10 @@ def last_slash(d: ByteBuffer, p: int, length: int) -> int:
 
 
 def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time: int, session: int) -> None:
-    """Create a node; the parent gets the version in the transaction, if that is greater."""
+    """Create a node; the parent gets the version in the transaction, if that is greater.
+
+    Permissions are listed before nodes: one that was created meanwhile has a number that its creation lists again.
+    """
     length = max(0, int_at(d, p))
     path = p + 4
     cut = last_slash(d, path, length)
@@ -332,7 +335,10 @@ def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time:
     cversion = int_at(d, rest) if rest + 4 <= end else -1
     if kind == CREATE_TTL:
         owner = TTL | long_at(d, rest + 4)
-    if find(t, d, path, length) < 0:
+    there = find(t, d, path, length)
+    if there >= 0 and t.acl[there] == 0:
+        t.acl[there] = hashed(d, LISTS, lists, past_acls(d, lists, end))
+    if there < 0:
         n = add_node(t, d, path, length)
         t.acl[n] = hashed(d, LISTS, lists, past_acls(d, lists, end))
         t.czxid[n] = zxid
@@ -550,7 +556,7 @@ def load_nodes(t: Tree, s: Scan) -> int:
                 return NODE_LOOSE
             if find(t, d, p + 4, cut) < 0:
                 return NODE_ORPHAN
-        if t.lists > 0 and list_at(t, long_at(d, end - 8 - STAT)) == 0:
+        if length == 0 and t.lists > 0 and list_at(t, long_at(d, end - 8 - STAT)) == 0:
             return NODE_LOOSE
         put_node(t, d, p, length)
         s.at = end
