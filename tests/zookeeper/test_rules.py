@@ -243,6 +243,12 @@ def test_a_node_of_a_fuzzy_snapshot_has_the_permissions_of_its_creation(tmp_path
         read = audit([find_directory([made.write(tmp_path / name)], name)], digests=False).servers[0]
         acl[name] = start_tree(read, rules)["/a"].acl
     assert acl["fuzzy"] == acl["whole"] != 0
+    made = server(TXNS)  # in which nothing creates it
+    made.snapshots = {0: made.snapshots[0], TXNS[15].zxid: odd_snapshot(("/a", 7))}
+    found = audit([find_directory([made.write(tmp_path / "never")], "never")]).findings
+    assert [f.sentence for f in found if f.code == "SNAPSHOT_BROKEN"] == [
+        "after a start 1 of its nodes have permissions that nothing lists"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -149,6 +149,9 @@ def restart_findings(
     asked = [(s, wanted, restart) for s in servers if (restart := restarts[s.name]) is not None]
     for (server, _, restart), again in zip(asked, replay_all(asked, each, kept, "restart"), strict=True):
         ends[server.name] = (again.last, again, restart)
+        if again.unlisted:
+            said = f"after a start {again.unlisted:,} of its nodes have permissions that nothing lists"
+            out.append(AuditFinding("SNAPSHOT_BROKEN", VIOLATION, said, server.name))
         again = without_shared(again, replays.get(server.name), shared)
         out += restart_of(server, restart, again, replays.get(server.name), server.name in blamed, server.name in parts)
     told = blamed | {f.server for f in out}

@@ -53,6 +53,7 @@ class Replayed:
             taken to be right.
         base: the description of what it began with; empty if there was nothing to begin with.
         bases: the names of all snapshots from which it went on. last: the last transaction applied.
+        unlisted: how many nodes have permissions that neither a snapshot nor a record lists.
     """
 
     base: str = ""
@@ -61,6 +62,7 @@ class Replayed:
     checked: int = 0
     last: int = 0
     newest: int = 0
+    unlisted: int = 0
     episodes: list[Episode] = field(default_factory=list)
     captured: dict[int, tuple[int, int, bool | None]] = field(default_factory=dict)
     states: list[tuple[int, bool | None]] = field(default_factory=list)
@@ -227,6 +229,7 @@ class Replay:
         self.capture(t.zxid)
         return replace(
             self.out, applied=t.applied, checked=t.checked, last=t.zxid, newest=self.tree.newest(),
+            unlisted=int(self.tree.unlisted(t)),
             episodes=[replace(e) for e in self.out.episodes if not (e is self.open and self.says_nothing)],
             captured=dict(self.out.captured), states=list(self.out.states),
         )  # fmt: skip

@@ -37,6 +37,7 @@ PATHS, LISTS = 2, 3  # what the hashes of paths and of permissions begin with
 TTL = -72057594037927936  # 0xFF in the top byte
 STAT = 60
 NODE = 76  # bytes of a node in a snapshot beside its path and data
+UNLISTED = -1  # in the place of a hash: a snapshot does not list the permissions of that number
 OUTSIDE = 11  # characters of /zookeeper/
 NODE_READ, NODE_MORE, NODE_LAST, NODE_BAD, NODE_FULL, NODE_TWICE, NODE_ORPHAN, NODE_LOOSE = 0, 1, 2, 3, 4, 5, 6, 7
 
@@ -336,7 +337,7 @@ def create(t: Tree, d: ByteBuffer, kind: int, p: int, end: int, zxid: int, time:
     if kind == CREATE_TTL:
         owner = TTL | long_at(d, rest + 4)
     there = find(t, d, path, length)
-    if there >= 0 and t.acl[there] == 0:
+    if there >= 0 and t.acl[there] == UNLISTED:
         t.acl[there] = hashed(d, LISTS, lists, past_acls(d, lists, end))
     if there < 0:
         n = add_node(t, d, path, length)
@@ -569,6 +570,8 @@ def put_node(t: Tree, d: ByteBuffer, p: int, length: int) -> None:
     t.widest = max(t.widest, length)
     t.widest = max(t.widest, t.data_length[n])
     t.acl[n] = list_at(t, long_at(d, q))
+    if t.acl[n] == 0 and t.lists > 0:
+        t.acl[n] = UNLISTED
     q = q + 8
     t.czxid[n] = long_at(d, q)
     t.mzxid[n] = long_at(d, q + 8)
@@ -639,3 +642,12 @@ def newest_zxid(t: Tree) -> int:
             newest = max(newest, t.mzxid[n])
             newest = max(newest, t.pzxid[n])
     return newest
+
+
+def unlisted(t: Tree) -> int:
+    """Return how many nodes have permissions that are listed nowhere."""
+    count = 0
+    for n in range(t.top):
+        if t.alive[n] != 0 and t.acl[n] == UNLISTED:
+            count = count + 1
+    return count

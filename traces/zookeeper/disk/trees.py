@@ -57,6 +57,7 @@ class DataTree:
         self.hash = machine(kernel.hash_text)
         self.table = machine(tk.fill_table)
         self.latest = machine(tk.newest_zxid)
+        self.unlisted = machine(tk.unlisted)
         self.text = ByteBuffer(room=ROOM)
         self.scan = Scan(text=self.text, most=1, double=2)
         self.begin([])
