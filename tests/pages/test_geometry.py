@@ -196,7 +196,7 @@ def looked_at(page: Browser, size: tuple[int, int], dark: bool) -> list[str]:
 
 
 def unlike(page: Browser, kept: Path, rewrite: bool) -> list[str]:
-    """Whether the screen is not what it was when somebody looked at it: `--rewrite` keeps it as it is now.
+    """Compare the screen with the one that somebody looked at; `--rewrite` keeps the new one.
 
     Where letters are of other widths, lines break elsewhere, and nothing is compared.
     """

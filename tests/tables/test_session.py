@@ -23,7 +23,7 @@ TOP = Path(__file__).parents[2]
 
 
 def end_by_killing(shared: LocalSpark) -> str:
-    """End the session that others share by killing its Java: what is said. All is as it was before it began."""
+    """Kill the Java of the session that tests share: the error is one sentence, and nothing else has changed."""
 
     def lose() -> None:
         with shared.held:
@@ -170,7 +170,7 @@ def test_what_a_killed_process_leaves_ends_and_is_removed(tmp_path: Path, monkey
 
 @pytest.mark.slow
 def test_java_that_is_killed_is_a_sentence(alone: list[str], local_spark: LocalSpark) -> None:
-    """Signal handlers and variables are as before. The error of a task is told of a guest (test_guest.py)."""
+    """Signal handlers and variables are as before. test_guest.py tests the error of a task."""
     (said,) = alone or [end_by_killing(local_spark)]
     assert "Java process has ended: killed by signal 9" in said
 

@@ -399,7 +399,7 @@ def test_a_snapshot_need_be_right_as_far_as_a_start_reads_it(tmp_path: Path) -> 
 def test_a_time_to_live_of_3_5_3_is_one(tmp_path: Path) -> None:
     """3.5.3 marks its owner by the highest bit alone: a snapshot of it was taken for another tree than its log's.
 
-    A node with a time to live is no session's, so that one which vanishes is told.
+    No session owns a node with a time to live, so its loss is a finding.
     """
     body = ustring("/ttl") + ustring("x") + acls() + struct.pack(">iq", -1, 30_000)
     made, later = Txn(OLD[-1].zxid + 1, 21, body, None), Txn(OLD[-1].zxid + 2, *create("/later"), digest=None)

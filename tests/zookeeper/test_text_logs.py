@@ -125,7 +125,7 @@ def test_the_first_line_names_the_line_that_shows_the_first_fault(tmp_path: Path
 
 
 def test_two_logs_of_one_number_at_one_time_are_no_history(tmp_path: Path) -> None:
-    """Merged, they showed violations of no server; what is assumed of files that follow each other is said."""
+    """Merged, they showed violations that no server had; for files that follow each other the assumption is printed."""
     first, second, third = real_logs()
     twin = tmp_path / "twin.log"
     twin.write_text(third.read_text(errors="replace").replace("myid:3", "myid:1"))
