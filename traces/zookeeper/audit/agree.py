@@ -403,7 +403,7 @@ class Agreement:
                 zxid = min((max(agreed + 1, lo) for lo, hi in server.seen if hi > agreed), default=last)
                 what = f"{zxid_text(zxid)}..{zxid_text(last)} are not on a quorum of the servers given"
                 self.findings.append(AuditFinding("UNCOMMITTED_TAIL", NOTE, what, server.name, "", -1, zxid, last))
-            elif last and last < most and last < agreed and not self.beyond(server):
+            elif last and server.top < most and last < agreed and not self.beyond(server):
                 what = f"its history ends with {zxid_text(last)}, the others' with {zxid_text(most)}"
                 self.findings.append(AuditFinding("BEHIND", NOTE, what, server.name, "", -1, last))
 

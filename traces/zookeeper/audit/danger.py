@@ -38,7 +38,6 @@ class Disks:
 
     Attributes:
         agreement: the known ends of epochs. found: findings so far.
-        doubted: servers that may have lost what they acknowledged.
     """
 
     servers: list[Server]
@@ -46,7 +45,6 @@ class Disks:
     agreement: Agreement
     found: list[AuditFinding]
     findings: list[AuditFinding] = field(default_factory=list)
-    doubted: set[str] = field(default_factory=set)
 
     def add(self, code: str, severity: str, what: str, server: str = "", file: str = "", zxid: int = -1,
             last: int = -1, servers: Iterable[str] = ()) -> None:  # fmt: skip
@@ -89,7 +87,6 @@ class Disks:
             needed, why = self.began_with(s, epoch, ends, electing)
             if needed <= s.top:
                 continue
-            self.doubted.add(s.name)
             leads = self.quorum.with_absent(electing, needed)
             first = max(s.top + 1, self.agreement.next_logged(s.top) or needed)
             has = zxid_text(s.top) if s.top else "nothing"
@@ -147,7 +144,6 @@ class Disks:
             tail = f"{zxid_text(first)}..{zxid_text(s.top)}"
             what = f"the histories of {others} continue from {zxid_text(end)} without {tail}"
             if s.epoch() > epoch:
-                self.doubted.add(s.name)
                 what += f", with which this server's history ends though it has joined epoch {s.epoch()}"
                 self.add("PARTED", DANGER, what, s.name, "", first, s.top)
             else:
@@ -164,7 +160,6 @@ class Disks:
         if not newest or self.quorum(inside, newest) or not self.quorum([s.name for s in self.voters], newest):
             return
         behind = [s for s in self.voters if s.name not in inside]
-        self.doubted |= {s.name for s in behind}
         said = ", ".join(f"{s.name} {joined_epoch(s)}" for s in behind)
         what = f"{', '.join(inside)} {'have' if len(inside) > 1 else 'has'} transactions of epoch {epoch}, up to "
         what += f"{zxid_text(newest)}, which a quorum must have joined first, and the others have not ({said}): "
@@ -184,10 +179,7 @@ class Disks:
             if applied and not self.quorum([s.name for s in holders if s in voters], applied):
                 self.last_copy(applied, holders, why, WARN if self.copied_running(holders) else DANGER)
                 return
-        damaged = self.those_with(*HIDING)
-        # who has a history and no epoch was not left so by its server
-        empty = {s.name for s in voters if not s.last or "currentEpoch" not in s.directory.epochs}
-        doubted = self.doubted | damaged | empty
+        doubted = set(doubted_servers(voters, [*self.found, *self.findings]))
         for last in sorted({s.last for s in voters if s.last > self.agreed}, reverse=True):
             holders = self.having(last, voters)
             names = {s.name for s in holders}
@@ -263,10 +255,13 @@ def told_to_observer(servers: Sequence[Server], quorum: Quorums) -> tuple[int, s
 
 
 def doubted_servers(servers: Sequence[Server], found: Sequence[AuditFinding]) -> list[str]:
-    """Return the servers that may have lost what they acknowledged, by the findings about them."""
+    """Return the servers that may have lost what they acknowledged, by the findings about them.
+
+    No server leaves a history without an epoch behind.
+    """
     codes = ("EPOCH_AHEAD", "PARTED", "SET_BACK", *HIDING)
     named = {n for f in found if f.code in codes and f.severity != NOTE for n in (f.server, *f.servers)}
-    return [s.name for s in servers if s.name in named or not s.top]
+    return [s.name for s in servers if s.name in named or not s.top or "currentEpoch" not in s.directory.epochs]
 
 
 def danger_findings(

@@ -306,9 +306,9 @@ class Server:
 
     @property
     def last(self) -> int:
-        """Return its last transaction; a snapshot at the beginning of an epoch is of none, since none has counter 0."""
-        found = [x.zxid for x in self.snapshots if x.usable and x.zxid & LOW]
-        return self.top if self.top & LOW else max([self.logged, *found])
+        """Return its last known transaction: of a snapshot at the beginning of an epoch the last one in its nodes."""
+        found = [x.zxid if x.zxid & LOW else x.newest for x in self.snapshots if x.usable]
+        return self.top if self.top & LOW else max([self.logged, *(z for z in found if z < self.top)])
 
     @property
     def records(self) -> int:
