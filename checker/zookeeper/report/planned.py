@@ -51,26 +51,23 @@ def plan_result(
     from zabspec.zookeeper.timed.planned import recovery
 
     recoveries = {name: recovery(setting, n) for name, n in recovered.items()}
-    content = {"request": dict(request)} | as_dict(setting, plan) | {"recovery": values(recoveries)}
+    assumed = [*([] if ensemble is None else [read_from(ensemble)]), *assumptions(setting)]
+    content = {"request": dict(request)} | as_dict(setting, plan, assumed) | {"recovery": values(recoveries)}
     costs = [
         (f"recovery, {name}", f"{cost.bytes / 1e6:,.4g} MB, {ms(cost.time)}: {recovered[name]:,} transactions")
         for name, cost in recoveries.items()
     ]
-    said = parts(setting, plan, costs)
-    if ensemble is not None:
-        said.insert(0, read_from(ensemble))
+    said = parts(setting, plan, costs, assumed)
     low, middle, high = plan.throughput
     sentence = f"{rate(middle)} operations a second ({rate(low)} to {rate(high)}), {ms(plan.latency[1])} one at a time"
     return Planned(sentence, content=content, body=said, setting=setting, plan=plan, recoveries=recoveries)
 
 
 def read_from(ensemble: Ensemble) -> str:
-    """Return what was read from a configuration, and which parts of it the model leaves out."""
+    """Return what was read from a configuration, and what of it the model leaves out."""
     said = f"configuration: {ensemble.kind}"
     if ensemble.observers:
         said += f"; {plural(len(ensemble.observers), 'observer')} ignored, though the leader sends to it"
-    if ensemble.groups:
-        said += "; groups and weights ignored: majorities of all voting servers are counted"
     return said
 
 
@@ -132,7 +129,7 @@ def bound_said(setting: Setting, plan: CapacityPlan) -> str:
     return f"waiting: {setting.outstanding:,} outstanding at a time, and each takes {ms(plan.busy)}"
 
 
-def parts(setting: Setting, plan: CapacityPlan, costs: Sequence[tuple[str, str]]) -> list[Part]:
+def parts(setting: Setting, plan: CapacityPlan, costs: Sequence[tuple[str, str]], assumed: Sequence[str]) -> list[Part]:
     """Return the result for people, with the rows of recoveries."""
     low, middle, high = plan.throughput
     least, alone, most = plan.latency
@@ -159,12 +156,14 @@ def parts(setting: Setting, plan: CapacityPlan, costs: Sequence[tuple[str, str]]
         said = f"{rate(throughput)} a second ({throughput / middle - 1:+.0%}), {ms(latency)} one at a time "
         rows.append(("one more", f"{said}({latency / alone - 1:+.0%}); {survives}"))
     rows += costs
-    lines = [*assumptions(setting), *([RECOVERING] if costs else ())]
-    assumed = ["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in lines)]
-    return [Table(rows), "\n".join(assumed)]
+    lines = [*assumed, *([RECOVERING] if costs else ())]
+    return [
+        Table(rows),
+        "\n".join(["Assumptions; this is a model, not a measurement", *(f"- {line}" for line in lines)]),
+    ]
 
 
-def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
+def as_dict(setting: Setting, plan: CapacityPlan, assumed: Sequence[str]) -> dict[str, Any]:
     """Return the plan as JSON values; of `more` and `alike`, what the text says of them."""
     said = values(plan)
     for name, parts_of in (("throughput", PARTS), ("latency", PARTS), ("more", OF_OTHERS), ("alike", OF_OTHERS)):
@@ -172,4 +171,4 @@ def as_dict(setting: Setting, plan: CapacityPlan) -> dict[str, Any]:
     if said["more"]:
         said["more"]["survives"] = replace(setting, servers=setting.servers + 1).survives
     requested = values(setting) | {"survives": setting.survives}
-    return {"requested": requested, **said, "assumptions": assumptions(setting)}
+    return {"requested": requested, **said, "assumptions": list(assumed)}

@@ -121,9 +121,15 @@ class PlanRequest(Request):
         """Return the ensemble of the configuration, or None if the request names none.
 
         Raises:
-            RequestError: the configuration cannot be read.
+            RequestError: the configuration cannot be read, or its quorums are not the majorities that are simulated.
         """
-        return None if self.config is None else zoo_cfg(Path(self.config)).voters
+        if self.config is None:
+            return None
+        found = zoo_cfg(Path(self.config)).voters
+        if found.groups or found.doubtful:
+            instead = f"a plan counts majorities; --servers {len(found.participants)} plans so many equal servers"
+            raise RequestError(f"{self.config} has other quorums ({found.kind}): {instead}")
+        return found
 
     def answer(self, watch: Watch = QUIET) -> Planned:
         from checker.zookeeper.report.planned import plan_result

@@ -286,9 +286,19 @@ VOTERS = "\n".join(f"server.{n}=h{n}:2888:3888" for n in range(1, 6)) + "\nserve
 def test_a_plan_reads_a_configuration(tmp_path: Path) -> None:
     """Its servers that vote are counted, and what the model leaves out is said."""
     (tmp_path / "zoo.cfg").write_text(VOTERS)
-    answer = planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20")
-    assert "configuration: majorities of 5; 1 observer ignored" in answer.output
-    assert "5 servers, one leads" in answer.output
+    answer = planned(str(tmp_path / "zoo.cfg"), "--outstanding", "20", "--json")
+    read, counted = json.loads(answer.output)["assumptions"][:2]
+    assert read.startswith("configuration: majorities of 5; 1 observer ignored")
+    assert counted.startswith("5 servers, one leads")
+
+
+def test_a_configuration_whose_quorums_are_no_majorities_is_refused(tmp_path: Path) -> None:
+    """Two groups of two survive no crash, whatever four equal servers survive."""
+    (tmp_path / "zoo.cfg").write_text(VOTERS.replace("server.5", "#") + "group.1=1:2\ngroup.2=3:4\n")
+    answer = planned(str(tmp_path / "zoo.cfg"))
+    assert answer.exit_code == 2
+    assert "majorities of 2 groups" in answer.output
+    assert "--servers 4" in answer.output
 
 
 def test_the_grid_of_the_tests_spans_what_a_plan_may_ask() -> None:
