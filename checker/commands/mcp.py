@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from asyncio.subprocess import DEVNULL, PIPE
+from asyncio.subprocess import DEVNULL, PIPE, create_subprocess_exec
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -20,7 +20,6 @@ from zabspec.extras import missing
 
 FLAG = "as_json"  # the parameter of --json: a command without it answers nobody but a person
 TYPES = {"integer": "integer", "float": "number"}
-SERVES = ("walk",)  # it answers a browser, until Ctrl-C
 
 
 @click.command(cls=Subcommand)
@@ -40,18 +39,15 @@ def mcp(ctx: click.Context) -> Answer:
     commands = dict(tools(ctx.find_root()))
 
     async def listed(context: Any, params: Any) -> ListToolsResult:
-        said = {name: (c.help or "").partition("\b")[0].strip() for name, c in commands.items()}
-        return ListToolsResult(
-            tools=[Tool(name=n, description=said[n], input_schema=schema_of(commands[n])) for n in said]
-        )
+        return ListToolsResult(tools=[Tool(name=name, **declared(c)) for name, c in commands.items()])
 
     async def called(context: Any, params: Any) -> CallToolResult:
         try:
             code, text = await run(words_of(params.name, commands[params.name], params.arguments or {}))
         except KeyError as unknown:
             code, text = -1, f"there is no {unknown}"
-        wrong = code not in (HELD, VIOLATED, NO_VERDICT)
-        return CallToolResult(content=[TextContent(type="text", text=text)], is_error=wrong)
+        said = TextContent(type="text", text=text)
+        return CallToolResult(content=[said], is_error=code not in (HELD, VIOLATED, NO_VERDICT))
 
     async def serve() -> None:
         server = Server("zabcheck", on_list_tools=listed, on_call_tool=called)
@@ -69,8 +65,8 @@ def tools(root: click.Context) -> Iterator[tuple[str, click.Command]]:
     for name in root.command.list_commands(root):
         with suppress(RequestError):  # a part that is not installed
             command = root.command.get_command(root, name)
-            if command is not None and name not in SERVES and any(p.name == FLAG for p in command.params):
-                yield name, command
+            if command is not None and any(p.name == FLAG for p in command.params) and name != "walk":
+                yield name, command  # walk answers a browser, until Ctrl-C
 
 
 def parameters(command: click.Command) -> dict[str, click.Parameter]:
@@ -78,17 +74,16 @@ def parameters(command: click.Command) -> dict[str, click.Parameter]:
     return {max(p.opts, key=len).lstrip("-"): p for p in command.params if p.name != FLAG and not p.is_eager}
 
 
-def schema_of(command: click.Command) -> dict[str, Any]:
-    """Return the JSON schema of what a tool is called with."""
-    found, properties = parameters(command), {}
+def declared(command: click.Command) -> dict[str, Any]:
+    """Return what a tool says of itself, and the JSON schema of what it is called with."""
+    found, fields = parameters(command), {}
     for key, p in found.items():
         kind = {"type": "boolean" if getattr(p, "is_flag", False) else TYPES.get(p.type.name, "string")}
         said = f"{getattr(p, 'help', '')} ({p.make_metavar(click.Context(command))})".strip()
-        properties[key] = {"description": said} | (
-            {"type": "array", "items": kind} if p.multiple or p.nargs < 0 else kind
-        )
+        fields[key] = {"description": said} | ({"type": "array", "items": kind} if p.multiple or p.nargs < 0 else kind)
     required = [key for key, p in found.items() if p.required]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    takes = {"type": "object", "properties": fields, "required": required, "additionalProperties": False}
+    return {"description": (command.help or "").partition("\b")[0].strip(), "input_schema": takes}
 
 
 def words_of(name: str, command: click.Command, given: Mapping[str, Any]) -> list[str]:
@@ -99,23 +94,23 @@ def words_of(name: str, command: click.Command, given: Mapping[str, Any]) -> lis
     """
     known, words, last = parameters(command), [] if name == EXPLORE else [name], ["--"]
     for key, value in given.items():
-        values = value if isinstance(value, list) else [value]
+        values = value if isinstance(value, list) else [] if value is None else [value]
         if isinstance(known[key], click.Argument):
             last += map(str, values)
         elif getattr(known[key], "is_flag", False) and isinstance(value, bool):
             words += [f"--{key}"] if value else []
-        elif value is not None:
+        else:
             words += [f"--{key}={each}" for each in values]
     return [*words, "--json", *last]
 
 
 async def run(words: list[str]) -> tuple[int | None, str]:
     """Run a command line; return its exit code, and what it printed. A call that is given up is interrupted."""
-    line = (sys.executable, "-m", "zabcheck", *words)
-    process = await asyncio.create_subprocess_exec(*line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+    line = [sys.executable, "-m", "zabcheck", *words]
+    job = await create_subprocess_exec(*line, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     try:
-        out, trouble = await process.communicate()
+        out, trouble = await job.communicate()
     except asyncio.CancelledError:
-        process.send_signal(signal.SIGINT)
+        job.send_signal(signal.SIGINT)
         raise
-    return process.returncode, (out or trouble).decode()
+    return job.returncode, (out or trouble).decode()
