@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -15,7 +16,7 @@ pytest.importorskip("pandas")
 
 from checker.errors import RequestError
 from tests.judge_tables import made_up, rows_of
-from traces.events.table import OBSERVED, ROW
+from traces.events.table import OBSERVED, ROW, TableError
 from traces.judging import numbers
 from traces.judging.runs import JUDGED
 from traces.tables.judging.batches import NEEDED, NUMBERED, Judge, column_of
@@ -72,6 +73,11 @@ def called(judge: JudgeStream, state: State, rows: pa.Table | None, now: int = 0
     return [row for frame in frames for row in frame.itertuples(index=False, name=None)]
 
 
+def ended(judge: JudgeStream, state: State) -> list[tuple[Any, ...]]:
+    """What is said where no row comes for the idle time, the half of which is noticed."""
+    return [*called(judge, state, None), *called(judge, state, None)]
+
+
 def batch(rows: pa.Table) -> list[tuple[int | None, str, str]]:
     """What is said of a table."""
     judge = Judge((), OBSERVED, NUMBERED)
@@ -98,7 +104,7 @@ def test_rows_in_any_order_come_to_what_their_table_comes_to() -> None:
             assert {verdict for _, _, verdict, *_ in now} <= {"violated"}
             early += len(now)
             said += now
-        said += called(judge, state, None)
+        said += ended(judge, state)
         assert sorted((run, name, verdict) for run, name, verdict, *_ in said) == batch(rows)
         assert Bucket.of(state).as_tuple()[0] == b"", "of an ended run no row is kept"
         assert called(judge, state, None) == []
@@ -112,12 +118,32 @@ def test_a_run_ends_when_rows_of_others_came_for_a_while() -> None:
     one, other = table_of(1, 1), table_of(2, 2)
     called(judge, state, one, now=1000)
     called(judge, state, other.slice(0, 2), now=1080)
-    state.watermark = 1050 - BOUNDS.idle
-    assert {verdict for _, _, verdict, *_ in called(judge, state, other.slice(2, 1), now=1090)} <= {"violated"}
-    state.watermark = 1150 - BOUNDS.idle + 1
+    for now in (1050, 1090):
+        state.watermark = now - BOUNDS.half
+        assert {verdict for _, _, verdict, *_ in called(judge, state, other.slice(2, 1), now=now)} <= {"violated"}
+    state.watermark = 1150 - BOUNDS.half + 1
     said = called(judge, state, other.slice(3), now=1200)
     assert {run for run, _, verdict, *_ in said if verdict != "violated"} == {1}
     assert Bucket.of(state).runs[2].ended is False
+
+
+def test_a_run_does_not_end_while_a_query_that_was_down_reads_what_came_meanwhile() -> None:
+    judge, state = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS), State()
+    one, other = table_of(1, 1), table_of(2, 2)
+    said = called(judge, state, one.slice(0, 2), now=1000)
+    for k in range(3):
+        said += called(judge, state, other.slice(k, 1), now=9000 + k)
+        state.watermark = 9000 + k - BOUNDS.half
+    said += called(judge, state, one.slice(2), now=9010)
+    said += ended(judge, state) + ended(judge, state)  # of one run after the other
+    assert sorted((run, name, verdict) for run, name, verdict, *_ in said if run == 1) == batch(one)
+
+
+def test_a_state_of_another_number_of_buckets_is_refused() -> None:
+    judge, state, rows = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS), State(), table_of(1)
+    called(judge, state, rows)
+    with pytest.raises(TableError, match=r"spark.zabcheck.buckets is 7, and the state in the checkpoint is of 64: set"):
+        called(replace(judge, buckets=7), state, None)
 
 
 @pytest.mark.slow(seconds=1)
@@ -151,7 +177,7 @@ def test_a_row_that_is_missing_or_there_twice_is_malformed() -> None:
     for some, why in ((twice, "more than once"), (missing, "its row 3 is missing")):
         state = State()
         called(judge, state, some)
-        said = called(judge, state, None)
+        said = ended(judge, state)
         assert {verdict for _, _, verdict, *_ in said} == {"malformed"}
         assert all(why in reason for _, _, _, reason, *_ in said)
 
@@ -166,13 +192,13 @@ def test_bounds_of_what_is_kept_are_said() -> None:
         said = called(JudgeStream(Judge((), OBSERVED, NUMBERED), bounds), state, some)
         assert {word for _, _, word, *_ in said} == {verdict}
         bucket = Bucket.of(state)
-        assert (state.get[0], bucket.runs[7].ended) == (b"", True)
+        assert (state.get[1], bucket.runs[7].ended) == (b"", True)
 
 
 def test_rows_behind_the_end_and_of_no_run_are_said() -> None:
     judge, rows, state = JudgeStream(Judge((), OBSERVED, NUMBERED), BOUNDS), table_of(1), State()
     called(judge, state, rows)
-    called(judge, state, None)
+    ended(judge, state)
     late = called(judge, state, rows.slice(0, 2))
     assert {(word, why) for _, _, word, why, *_ in late} == {("malformed", "2 rows came after the end of the run")}
     nameless = rows.set_column(0, "run", pa.nulls(rows.num_rows, pa.int64()))

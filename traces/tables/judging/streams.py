@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 VERDICTS = "run bigint, property string, verdict string, reason string, time bigint, command string, note string"
-STATE = "rows binary, runs binary"
+STATE = "buckets int, rows binary, runs binary"
 VIOLATED, UNDECIDED = "violated", "undecided"
 NUMBERS = tuple(name for name, is_text, *_ in COLUMNS if not is_text and name in (*NEEDED, ROW))
 TEXTS = tuple(name for name, is_text, *_ in COLUMNS if is_text and name in NEEDED)
@@ -43,7 +43,8 @@ class Bounds:
     """The bounds of a stream's state.
 
     Attributes:
-        idle: milliseconds without a row, while rows of other runs come, after which a run counts as ended.
+        idle: milliseconds without a row, while rows of other runs come, after which a run counts as ended. Half of them
+            pass after the other half was noticed: a query that was down for longer has rows of the run still to read.
         kept: milliseconds for which ended runs are remembered.
         disorder: the most rows of a run that wait for a missing one.
         longest: the most rows of a run.
@@ -54,19 +55,26 @@ class Bounds:
     disorder: int = 100_000
     longest: int = 1_000_000
 
+    @property
+    def half(self) -> int:
+        """Return half of the idle time, by which the watermark is behind."""
+        return (self.idle + 1) // 2
+
 
 @dataclass
 class RunState:
     """What is kept of a run, beside its rows.
 
     Attributes:
-        last: when its last row came, in milliseconds; of one that has ended, when it ended.
+        last: when its last row came, or it was seen to be silent, in milliseconds.
+        silent: no row has come for half of the idle time.
         judged: how many of its first rows are judged.
         violated: the properties of which a violation was reported.
         ended: the run has ended.
     """
 
     last: int
+    silent: bool = False
     judged: int = 0
     violated: set[str] = field(default_factory=set)
     ended: bool = False
@@ -89,11 +97,11 @@ class Bucket:
         """Return what Spark keeps."""
         if not state.exists:
             return cls()
-        rows, runs = state.get
+        _, rows, runs = state.get
         return cls(unpacked(rows), pickle.loads(runs))
 
     def as_tuple(self) -> tuple[bytes, bytes]:
-        """Return it as Spark keeps it."""
+        """Return it as Spark keeps it, behind the number of buckets."""
         return packed(self.rows), pickle.dumps(self.runs)
 
 
@@ -126,9 +134,17 @@ class JudgeStream:
 
     judge: Judge
     bounds: Bounds = Bounds()
+    buckets: int = int(BUCKETS)
 
     def __call__(self, key: tuple[Any, ...], frames: Iterable[Any], state: Any) -> Iterator[Any]:
-        """Check what has come of a bucket, and return the results."""
+        """Check what has come of a bucket, and return the results.
+
+        Raises:
+            TableError: it is one of another number of buckets, so that rows of its runs come to others.
+        """
+        if state.exists and (before := state.get[0]) != self.buckets:
+            why = f"spark.zabcheck.buckets is {self.buckets}, and the state in the checkpoint is of {before}"
+            raise TableError(f"{why}: set it to {before}")
         bucket = Bucket.of(state)
         rows, now = ([], 0) if state.hasTimedOut else rows_of(frames, self.judge.expected)
         said = list(self.more(bucket, rows, now))
@@ -138,22 +154,28 @@ class JudgeStream:
         if not bucket.runs:
             state.remove()
         else:
-            state.update(bucket.as_tuple())
+            state.update((self.buckets, *bucket.as_tuple()))
             state.setTimeoutTimestamp(max(self.due(bucket), state.getCurrentWatermarkMs() + 1))
         if said:
             yield as_frame(said)
 
     def silent(self, of: RunState, state: Any) -> bool:
-        """Return whether no row of an open run has come for the idle time, by which the watermark is behind."""
-        return not of.ended and of.last < int(state.getCurrentWatermarkMs())
+        """Return whether no row of an open run has come for the idle time, the second half of it seen from here."""
+        watermark = int(state.getCurrentWatermarkMs())
+        if of.ended or of.last >= watermark:
+            return False
+        if not of.silent:
+            of.last, of.silent = watermark + self.bounds.half, True
+            return False
+        return True
 
     def forgotten(self, of: RunState, state: Any) -> bool:
         """Return whether an ended run need not be remembered any more."""
-        return of.last + self.bounds.kept < int(state.getCurrentWatermarkMs()) + self.bounds.idle
+        return of.last + self.bounds.kept < int(state.getCurrentWatermarkMs()) + self.bounds.half
 
     def due(self, bucket: Bucket) -> int:
         """Return the watermark from which on something is to be done."""
-        ends = (of.last + (self.bounds.kept - self.bounds.idle if of.ended else 0) for of in bucket.runs.values())
+        ends = (of.last + (self.bounds.kept - self.bounds.half if of.ended else 0) for of in bucket.runs.values())
         return min(ends) + 1
 
     def more(self, bucket: Bucket, parts: Sequence[pa.Table], now: int) -> Iterator[tuple[Any, ...]]:
@@ -178,7 +200,8 @@ class JudgeStream:
         rows = rows.filter(pa.array((run != numbers.NULL) & ~np.isin(run, late)))
         touched = np.unique(column_of(rows, "run"))
         for r in touched.tolist():
-            bucket.runs.setdefault(r, RunState(now)).last = now
+            of = bucket.runs.setdefault(r, RunState(now))
+            of.last, of.silent = now, False
         both = rows if bucket.rows is None else pa.concat_tables([bucket.rows, rows])
         order = np.lexsort([column_of(both, ROW), column_of(both, "run")])
         bucket.rows = both = both.take(order).combine_chunks()
@@ -330,12 +353,12 @@ def judge_frames(
     judge = Judge(tuple(names), USUAL if observes is None else tuple(observes), NUMBERED, (), expected, most=most)
     buckets = int(setting(events.sparkSession, "buckets", BUCKETS))
     with workers(events.sparkSession):
-        came = events.withColumn("came", f.current_timestamp()).withWatermark("came", f"{bounds.idle} milliseconds")
+        came = events.withColumn("came", f.current_timestamp()).withWatermark("came", f"{bounds.half} milliseconds")
         rows = came.select(
             f.pmod(f.xxhash64("run"), f.lit(buckets)).alias("bucket"), *exact, *TEXTS, "came",
             f.unix_millis("came").alias(ARRIVED),
         )  # fmt: skip
-        work = JudgeStream(judge, bounds)
+        work = JudgeStream(judge, bounds, buckets)
         return rows.groupBy("bucket").applyInPandasWithState(work, VERDICTS, STATE, "append", "EventTimeTimeout")
 
 
