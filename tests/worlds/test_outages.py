@@ -16,6 +16,7 @@ from tests.second.reference import explore
 from tests.transcript import file_of
 from traces import build_trace
 from traces.replay.replay import replay
+from zabspec.authoring.unused import unused
 from zabspec.model import ConfigError, Configuration, Model
 
 MENDED = "promise,later-epoch,none-ahead,current-epoch"
@@ -70,6 +71,16 @@ def test_an_outage_takes_what_nobody_has_forced(crashes: int, tmp_path: Path) ->
     path = tmp_path / "log.py"
     path.write_text(file_of("own/disks", "log.py").replace("import *", f"import {NAMES}"), encoding="utf-8")
     agree(Configuration(str(path), nodes=2, crashes=crashes, outages=1), {})
+
+
+@pytest.mark.parametrize("faults", [(2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
+def test_a_process_starts_at_once_behind_any_crash(faults: tuple[int, int, int]) -> None:
+    """Within a step, in an outage, and as its state is behind the crash; no step makes images behind the last loss."""
+    crashes, power_losses, outages = faults
+    path = str(Path(__file__).parents[1] / "own/texts/at_once.py")
+    c = Configuration(path, nodes=2, crashes=crashes, power_losses=power_losses, outages=outages)
+    agree(c, {})
+    assert unused(Model(c)) == []
 
 
 def test_without_a_loss_of_power_nothing_is_on_a_disk() -> None:

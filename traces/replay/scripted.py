@@ -149,8 +149,6 @@ class ScriptedSimulator:
         if "point" in o and word.process is not None:
             self.state.crash_at = o["point"]
             calls.append(("on_crash", (word.process,)))
-        if calls and calls[-1][0] == "on_crash" and self.names["starts_at_once"](self.state, calls[-1][1][0]):
-            calls.append(("on_recovery", calls[-1][1]))
         return self.watched.set_up(self, word), calls
 
     def set_up_inside(self, word: StepWord) -> tuple[Transmission | None, list[Call]]:
@@ -195,7 +193,8 @@ class ScriptedSimulator:
         Raises:
             TraceError: it ran others.
         """
-        calls = self.listener.calls
+        ran = self.listener.calls  # a recovery right behind a crash belongs to it (`starts_at_once`)
+        calls = [c for k, c in enumerate(ran) if c[0] != "on_recovery" or ran[:k][-1:] != [("on_crash", c[1])]]
         if "point" in word.operands and calls == expected and not self.listener.crashed_inside:
             raise TraceError(f"{place} is not taken by the simulator: its handler has no such point")
         if calls == expected:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import FunctionType
 
 from zabspec.authoring.checks import OURS, is_ours
+from zabspec.authoring.reading import called_by
 from zabspec.authoring.unreceived import sendings
 from zabspec.language.layout.bytecode import functions_that_run, global_names
 from zabspec.language.layout.source import definition
@@ -20,10 +21,9 @@ def unused(model: Model) -> list[str]:
     if text.released or text.module.__name__.partition(".")[0] in OURS:
         return []
     own = {n: f for n, f in vars(text.module).items() if isinstance(f, FunctionType) and not is_ours(f)}
-    world = [f for f in vars(model.world.text).values() if isinstance(f, FunctionType)]
     instead = [f for v in text.variants.values() for f in v.overrides.values()]
-    called = {name for f in functions_that_run([*own.values(), *instead, *world]) for name in global_names(f.__code__)}
-    called |= {f.__name__ for f in text.receipts.values()}
+    called = {name for f in functions_that_run([*own.values(), *instead]) for name in global_names(f.__code__)}
+    called |= called_by(text.declared.world) | {f.__name__ for f in text.receipts.values()}
     called |= {name for of_roles in text.hooks.values() for name in of_roles.values()}
     called |= {f.__name__ for a in (*text.actions, *text.changes) for f in (a.function, a.when) if f is not None}
     called |= {f.__name__ for f in instead}

@@ -212,7 +212,8 @@ class Disks:
         self.end_failed(budget, failing, whole)
 
     def end_failed(self, budget: str, p: int, whole: bool) -> None:
-        """Set what p has on its disk, and crash it (S12)."""
+        """Set what p has on its disk, and crash it (S12, S14)."""
+        self.as_if_power = False
         if budget == "power_losses":
             if not whole:
                 self.keep(p, self.decide(self.s.unforced[p] + 1))
@@ -221,5 +222,4 @@ class Disks:
             last = self.s.unforced
             self.all_lose([last[q] if whole else self.decide(last[q] + 1) for q in range(self.n)])
             self.crash_all(q for q in range(self.n) if q != p)
-        self.as_if_power = False
         self.crash(p)
