@@ -2,5 +2,5 @@
 
 `docs/explanation/zookeeper-bugs.md` is the user's page.
 
-Start with `rows.py`, a row for each bug, then `record.py`, which checks a row on its own release or another.
+Start with `rows.toml`, a row for each bug, then `record.py`, which checks a row on its own release or another.
 """
