@@ -128,7 +128,9 @@ class Runner:
         try:
             self.names["apply"](self.state, word)
         except ERRORS as error:
-            raise self.failed(number, parts, message, error) from error
+            label = label_of(self.model.program, parts, self.state.steps)
+            self.state = self.before
+            raise failed_step(self.model, number, parts, label, message, state_json(self.state), error) from error
         s = self.state
         if parts.choice >= max(1, s.choices):
             raise NoAlternative(
@@ -140,18 +142,6 @@ class Runner:
         label = label_of(self.model.program, parts, s.steps)
         written = state_json(s) if known is None else state_json(s, self.before, known.state)
         return self.notes.step(number, parts, label, message, written)
-
-    def failed(self, number: int, parts: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
-        """Return the exception for a step that meets a run-time error; the step keeps no effects."""
-        label = label_of(self.model.program, parts, self.state.steps)
-        self.state = self.before
-        nothing: tuple[Any, ...] = ()
-        step = Step(
-            number, parts, label, parts.process, message, None,
-            nothing, nothing, nothing, nothing, nothing, state_json(self.state),
-        )  # fmt: skip
-        sentence = f"step {number}, word: {describe_word(parts)} fails, as {error}"
-        return StepFailed(sentence, step, failure_of(self.model, error, STEP))
 
     def failure_here(self, by_author: bool, judged: Sequence[Property] | None = None) -> Failure | None:
         """Return a run-time error that is met where the run ends, without those of further steps, or None.
@@ -171,6 +161,15 @@ class Runner:
     def meets(self, p: Property) -> bool:
         """Return whether the state, or the step just taken, meets the premise of a property."""
         return bool(meets(p, self.names, self.state, self.before if self.taken else None))
+
+
+def failed_step(
+    model: Model, number: int, word: StepWord, label: str, message: Transmission | None, state: JsonState,
+    error: Exception, where: str = "",
+) -> StepFailed:  # fmt: skip
+    """Return the exception for a step that meets a run-time error; the step keeps no effects."""
+    sentence = f"step {number}, word: {describe_word(word)} fails{where}, as {error}"
+    return StepFailed(sentence, Notes().step(number, word, label, message, state), failure_of(model, error, STEP))
 
 
 def evaluated(model: Model) -> list[Property]:
@@ -240,6 +239,17 @@ def failing_trace(
         failure = failure or runner.failure_here(by_author, judged)
     if failure is None or bool(failure.widen) == by_author:
         raise TraceError(f"the run of {counted(len(words), 'step')} ends in no such run-time error")
+    return trace_of(model, prop, initial, steps, failure)
+
+
+def trace_of(
+    model: Model, prop: Property | None, initial: JsonState, steps: Sequence[Step], failure: Failure | None = None
+) -> Trace:
+    """Return a run that was recorded as a trace.
+
+    Args:
+        prop: the property that it violates, or None.
+    """
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
     version = package_version("zabcheck")
     return Trace(model.configuration, name, statement, source, initial, tuple(steps), version, None, failure)
@@ -262,6 +272,4 @@ def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Tr
     model = model.begun_as(words)
     runner = Runner(model)
     initial = state_json(runner.state)
-    steps = tuple(runner.step(word) for word in words)
-    name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
-    return Trace(model.configuration, name, statement, source, initial, steps, package_version("zabcheck"))
+    return trace_of(model, prop, initial, [runner.step(word) for word in words])

@@ -15,13 +15,12 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from importlib.metadata import version as package_version
 from typing import Any
 
 from invariants import Property
 from traces.explain.names import counted
 from traces.record.flight import Connections, Datagrams
-from traces.record.runner import Runner
+from traces.record.runner import Runner, trace_of
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, model_of
 from traces.record.values import message_json, message_said, state_json
 from traces.record.verification import compare
@@ -349,6 +348,4 @@ def simulated_trace(run: Run, prop: Property | None = None, until: int | None = 
             raise TraceError(f"the run violates {prop.name} in none of its {counted(len(followed.steps), 'step')}")
     except _Broken:
         pass
-    name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
-    steps, version = tuple(followed.steps), package_version("zabcheck")
-    return Trace(model.configuration, name, statement, source, followed.initial, steps, version)
+    return trace_of(model, prop, followed.initial, followed.steps)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from traces.record.failure import STEP, failure_of
 from traces.record.instrumented import Refused, up
 from traces.record.listener import Call, Listener
-from traces.record.runner import StepFailed, describe_word, label_of
+from traces.record.runner import describe_word, failed_step, label_of
 from traces.record.trace import Step, StepWord, TraceError, Transmission
 from traces.record.worlds import watched_as
 from traces.replay.abstraction import Abstraction, TraceCluster
@@ -79,7 +78,9 @@ class ScriptedSimulator:
         except Refused as refused:
             raise TraceError(f"{place} is not taken by the simulator: {refused}") from None
         except ERRORS as error:
-            raise self.failed(number, word, self.listener.received or message, error) from error
+            label, message = label_of(self.program, word, s.steps), self.listener.received or message
+            where = " in the simulator"
+            raise failed_step(self.model, number, word, label, message, self.abstract, error, where) from error
         s.sim_client = -1
         self.check_calls(word, place, expected)
         if word.choice >= max(1, s.choices):
@@ -110,17 +111,6 @@ class ScriptedSimulator:
             return self.abstraction.state(self.state, self.spent)
         except ValueError as error:
             raise TraceError(f"{place}: the simulator's state is not a state of the explorer: {error}") from None
-
-    def failed(self, number: int, word: StepWord, message: Transmission | None, error: Exception) -> StepFailed:
-        """Return the exception for a step that meets a run-time error; the step keeps no effects."""
-        label = label_of(self.program, word, self.state.steps)
-        nothing: tuple[Any, ...] = ()
-        step = Step(
-            number, word, label, word.process, message, None,
-            nothing, nothing, nothing, nothing, nothing, self.abstract,
-        )  # fmt: skip
-        sentence = f"step {number}, word: {describe_word(word)} fails in the simulator, as {error}"
-        return StepFailed(sentence, step, failure_of(self.model, error, STEP))
 
     # --- what a step sets up -----------------------------------------------------------------------
 
