@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import quote
 
-from checker.ci.judging import AS_EXPECTED, DIFFERS, NOT_RUN, CheckOutcome, expected, found, statement_of
-from checker.plain_text import plain
-from traces.pages.shell import environment
+from checker.ci.judging import AS_EXPECTED, DIFFERS, NOT_RUN, UNDECIDED, CheckOutcome, expected, found, statement_of
+from checker.report.escaped import template
 
-COLOURS = {DIFFERS: "bad", AS_EXPECTED: "good"}
+COLOURS = {DIFFERS: "bad", UNDECIDED: "warn", AS_EXPECTED: "good"}  # the worst first
 
 
 def index_of(
@@ -29,26 +27,8 @@ def index_of(
         notes: of each check that is not as expected, why, line by line.
     """
     ran = [o for o in outcomes if o.status != NOT_RUN]
-    return (
-        environment("checker.report")
-        .get_template("check.html.j2")
-        .render(
-            sentence=plain(sentence), what=what, rows=[row_of(o, runs[o.check.name]) for o in ran],
-            left_out=len(outcomes) - len(ran), notes=[plain("\n".join(lines)) for lines in notes],
-        )
+    return template("check.html.j2").render(
+        sentence=sentence, what=what, outcomes=ran, runs=runs, quote=quote, left_out=len(outcomes) - len(ran),
+        notes=["\n".join(lines) for lines in notes], shades=COLOURS, statement_of=statement_of, expected=expected,
+        found=found, worst=next((c for status, c in COLOURS.items() if any(o.status == status for o in ran)), "good"),
     )  # fmt: skip
-
-
-def row_of(o: CheckOutcome, runs: Sequence[str]) -> dict[str, Any]:
-    """Return the row of a check on the page."""
-    made = o.found
-    return {
-        "name": plain(o.check.name),
-        "status": o.status,
-        "colour": COLOURS.get(o.status, "warn"),
-        "statement": plain(statement_of(o.check)),
-        "expected": plain(expected(o.check.expect)),
-        "outcome": plain(found(o)) if made is not None else "",
-        "states": f"{made.states:,}" if made is not None and made.states is not None else "",
-        "runs": [(plain(name.removeprefix(f"{o.check.name}-")), f"{quote(name)}.html") for name in runs],
-    }

@@ -14,11 +14,16 @@ from click.testing import CliRunner
 from PIL import Image, ImageChops, ImageStat
 from PIL.PngImagePlugin import PngInfo
 
+from checker.ci.configuration import Check
+from checker.ci.judging import AS_EXPECTED, DIFFERS, CheckOutcome, left_out
+from checker.ci.keys import Expectation
 from checker.cli import main
+from checker.report.answer import StatedAnswer
+from checker.report.checks_page import index_of
 from checker.report.formats.html import page_of_parts
 from checker.report.page import page_of as page_of_report
 from checker.report.page import read_report
-from checker.report.result import Counterexample, StatedResult, Words
+from checker.report.result import CheckFindings, Counterexample, Words
 from checker.report.witnessed import Witnessed
 from checker.requests.base.model import ModelRequest
 from checker.requests.exploring.walked import WalkRequest
@@ -134,21 +139,17 @@ def witness_page(folder: Path) -> str:
 
 def gallery_page(folder: Path) -> str:
     """Checks, of which one differs and has a run."""
-    row = {"name": "small-quorum", "status": "as expected", "colour": "good", "statement": "A quorum is a majority.",
-           "expected": "violated", "outcome": "durability at depth 11", "states": "1,234,567", "runs": []}  # fmt: skip
-    wrong = row | {
-        "name": NASTY,
-        "status": "DIFFERS",
-        "colour": "bad",
-        "runs": [(NASTY, "a.html"), ("b", "b.html")],
-    }
-    template = environment("checker.report").get_template("check.html.j2")
-    return template.render(sentence="DIFFERS: 1 of 2", what="check", rows=[row, wrong], left_out=1, notes=[NASTY])
+    wanted = Expectation(verdict="violated", violated={"durability": 11}, source=NASTY)
+    known, other = (Check(name=n, expect=wanted, claim="A quorum is a majority.", values={}) for n in ("known", NASTY))
+    made = CheckFindings("", (), {"durability": 11}, {}, 11, True, states=1_234_567)
+    outcomes = [CheckOutcome(known, AS_EXPECTED, found=made), CheckOutcome(other, DIFFERS, found=made)]
+    runs: dict[str, list[str]] = {known.name: [], NASTY: [NASTY, f"{NASTY}-b"]}
+    return index_of("DIFFERS: 1 of 2", "check", [*outcomes, left_out(known, "")], runs, [[NASTY]])
 
 
 def parts_page(folder: Path) -> str:
     """A result that has no drawing of its own."""
-    return page_of_parts(StatedResult(f"it is {NASTY}", body=[Words([f"it is {NASTY} " * 20])]))
+    return page_of_parts(StatedAnswer(f"it is {NASTY}", body=[Words([f"it is {NASTY} " * 20])]))
 
 
 def walk_page(folder: Path) -> str:

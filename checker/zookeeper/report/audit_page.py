@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from checker.plain_text import plain
+from checker.report.escaped import template
 from checker.report.result import installed_version
 from traces.pages.colours import PALETTE
-from traces.pages.shell import environment
 from traces.zookeeper.audit.audit import Audit
 from traces.zookeeper.audit.codes import CODES
-from traces.zookeeper.audit.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
+from traces.zookeeper.audit.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN
 from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.server import Server
 
@@ -51,22 +50,11 @@ def as_html(
         runs: of possible outcomes the servers that were started, and the steps.
     """
     scale = Scale(audit)
-    return (
-        environment("checker.report")
-        .get_template("audit.html.j2")
-        .render(
-            first=plain(first), sentence=plain(sentence), made=plain(made_of(audit)),
-            colour=COLOURS.get(audit.verdict, "faint"),
-            hues=len(PALETTE), epochs=list(scale.epochs()),
-            servers=[server_of(s, audit, scale) for s in audit.servers],
-            starts=[plain(said) for said in starts],
-            ahead=[plain(said) for said in ahead],
-            runs=[(plain(started), [plain(said) for said in steps]) for started, steps in runs],
-            findings=[finding_of(f, words) for f in audit.told(*GRAVE)],
-            notes=[(f.code, plain(f.place), plain(f.sentence)) for f in audit.told(NOTE)],
-            assumed=[(name, plain(said)) for name, said in audit.assumed.items()],
-            open=[plain(said) for said in audit.open],
-        )
+    return template("audit.html.j2").render(
+        first=first, sentence=sentence, made=made_of(audit), colour=COLOURS.get(audit.verdict, "faint"),
+        hues=len(PALETTE), epochs=list(scale.epochs()), servers=[server_of(s, audit, scale) for s in audit.servers],
+        starts=starts, ahead=ahead, runs=runs, findings=audit.told(*GRAVE), codes=CODES, words=words,
+        notes=audit.told(NOTE), assumed=audit.assumed.items(), open=audit.open,
     )  # fmt: skip
 
 
@@ -74,20 +62,6 @@ def made_of(audit: Audit) -> str:
     """Return when the audit was made, by which version, and of which directories."""
     folders = ", ".join(dict.fromkeys(str(f) for s in audit.servers for f in s.directory.folders))
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, zabcheck {installed_version()}; {folders}"
-
-
-def finding_of(f: AuditFinding, words: Callable[[str, Any], list[str]]) -> dict[str, Any]:
-    """Return the content of a finding on the page."""
-    row = CODES[f.code]
-    return {
-        "severity": f.severity,
-        "code": f.code,
-        "place": plain(f.place),
-        "sentence": plain(f.sentence),
-        "what": row.what,
-        "advice": [(name, plain(value)) for name, value in row.advice(f.advice)],
-        "evidence": [plain(line) for name, value in f.evidence.items() for line in words(name, value)],
-    }
 
 
 class Scale:
@@ -124,7 +98,7 @@ class Scale:
 def server_of(s: Server, audit: Audit, scale: Scale) -> dict[str, Any]:
     """Return the timeline of a server: its name, its marks, and these in words."""
     marks = list(marks_of(s, audit, scale))
-    return {"name": plain(s.name), "marks": marks, "label": "; ".join(m.title for m in marks) or "nothing in its logs"}
+    return {"name": s.name, "marks": marks, "label": "; ".join(m.title for m in marks) or "nothing in its logs"}
 
 
 def marks_of(s: Server, audit: Audit, scale: Scale) -> Iterator[Mark]:
@@ -152,4 +126,4 @@ def marks_of(s: Server, audit: Audit, scale: Scale) -> Iterator[Mark]:
 
 
 def mark(kind: str, left: float, title: str, width: float = 0.0) -> Mark:
-    return Mark(kind, f"{min(99.0, left):.3f}", f"{min(width, 100.0 - left):.3f}" if width else "", plain(title))
+    return Mark(kind, f"{min(99.0, left):.3f}", f"{min(width, 100.0 - left):.3f}" if width else "", title)
