@@ -13,8 +13,9 @@ from checker.commands.publishing import publish
 from checker.ending import Answer
 from checker.errors import HELD, RequestError
 from checker.manual import KINDS, ManualPage, folder, page_named, pages, search
+from checker.report.answer import StatedAnswer
 from checker.report.formats.terminal import rendered
-from checker.report.result import StatedResult, Table, plural
+from checker.report.result import Table, plural
 
 MOST = 10  # sections that a search lists
 EXAMPLES = """\b
@@ -47,7 +48,7 @@ def docs(words: tuple[str, ...], searching: bool, as_json: bool) -> Answer:
     return publish(searched(words, there), as_json, long=True)
 
 
-def listing(where: Path, there: Sequence[ManualPage]) -> StatedResult:
+def listing(where: Path, there: Sequence[ManualPage]) -> StatedAnswer:
     """Return the list of the pages, by kind."""
     parts: list[str | Table] = [f"{len(there)} pages in {where}; `zabcheck docs TOPIC` shows one:"]
     for kind, heading in KINDS.items():
@@ -55,7 +56,7 @@ def listing(where: Path, there: Sequence[ManualPage]) -> StatedResult:
         if of_kind:
             parts.append(Table([(page.topic, page.title) for page in of_kind], title=heading))
     content = {"folder": str(where), "pages": [{"topic": page.topic, "title": page.title} for page in there]}
-    return StatedResult(f"{len(there)} pages", content=content, body=parts, kind="docs")
+    return StatedAnswer(f"{len(there)} pages", content=content, body=parts, kind="docs")
 
 
 def named(word: str, there: Sequence[ManualPage]) -> tuple[ManualPage, str] | None:
@@ -89,7 +90,7 @@ def section_of(page: ManualPage, anchor: str) -> str:
     return "\n\n".join(section.text for section in below)
 
 
-def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedResult:
+def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedAnswer:
     """Return the sections that have at least half of the words, best first.
 
     Raises:
@@ -106,4 +107,4 @@ def searched(words: Sequence[str], there: Sequence[ManualPage]) -> StatedResult:
     rows = [(each.topic, each.excerpt(found.terms)) for each in shown]
     sections = [{"topic": topic, "excerpt": excerpt} for topic, excerpt in rows]
     content = {"query": terms, "complete": found.complete, "count": len(found.sections), "sections": sections}
-    return StatedResult(head, content=content, body=[head, Table(rows)], kind="docs")
+    return StatedAnswer(head, content=content, body=[head, Table(rows)], kind="docs")

@@ -12,7 +12,8 @@ from checker.commands.common import Subcommand
 from checker.commands.publishing import publish
 from checker.ending import Answer
 from checker.errors import RequestError
-from checker.report.result import StatedResult, Words
+from checker.report.answer import StatedAnswer
+from checker.report.result import Words
 from zabspec.extras import installing
 from zabspec.files import folder_of
 
@@ -56,7 +57,7 @@ def init(path: Path, source: str | None) -> Answer:
         raise RequestError("the examples are not installed: share/doc/zabcheck is not there") from None
     if source in FOLDERS:
         path.mkdir()
-    return publish(StatedResult(said, body=[Words([said])], kind="init"), more=files)
+    return publish(StatedAnswer(said, body=[Words([said])], kind="init"), more=files)
 
 
 def copied_folder(path: Path, source: str) -> tuple[str, list[tuple[Path, bytes]]]:

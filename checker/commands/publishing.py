@@ -17,7 +17,6 @@ from checker.plain_text import Verbatim
 from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import shown
-from checker.report.result import Result
 
 Files = Sequence[tuple[Path, bytes]]
 
@@ -56,7 +55,7 @@ def check_page(page: Path | None, others: Sequence[Path]) -> None:
 
 
 def publish(
-    result: Result,
+    result: Answered,
     as_json: bool = False,
     files: Mapping[str, Path] | None = None,
     more: Files = (),
@@ -75,7 +74,7 @@ def publish(
         NoVerdict: what a format draws does not replay.
     """
     formats = formats_of(result.kind)
-    troubles = [*troubles, *(result.unsaved if isinstance(result, Answered) else ())]
+    troubles = [*troubles, *result.unsaved]
     return Answer.of(
         NO_VERDICT if troubles else result.exit_code, as_json, result.as_json, lambda: printed(result),
         files=[*((path, formats[name].render(result)) for name, path in (files or {}).items()), *more],
@@ -84,10 +83,8 @@ def publish(
     )  # fmt: skip
 
 
-def printed(result: Result) -> Sequence[str]:
+def printed(result: Answered) -> Sequence[str]:
     """Return a result as stdout has it: its text, or what it has for another program, on a terminal with a line end."""
-    if not isinstance(result, Answered):
-        return shown(result)
     if raw := result.raw:
         return [Verbatim(raw if raw.endswith("\n") or not sys.stdout.isatty() else f"{raw}\n")]
     if not result.annotated:

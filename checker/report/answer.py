@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from checker.errors import HELD, RequestError
-from checker.report.result import Result, StatedResult, Table, Verdict, plural
+from checker.report.result import Part, Result, Table, Verdict, plural
 from zabspec.typed import near
 
 if TYPE_CHECKING:
@@ -154,12 +154,48 @@ class Answered(Result):
         return as_html(self)
 
 
+class TraceAnswer(Answered):
+    """Base of the answers about one trace.
+
+    Attributes:
+        trace: the trace.
+    """
+
+    trace: Trace
+
+    @property
+    def runs(self) -> Mapping[str, Trace]:
+        """The trace, by the property that it shows something of."""
+        return {self.trace.property_name or self.trace.premise_of: self.trace}
+
+
 @dataclass(frozen=True, repr=False)
-class StatedAnswer(Answered, StatedResult):
-    """An answer that is given as a whole."""
+class StatedAnswer(Answered):
+    """An answer that is given as a whole.
+
+    Attributes:
+        content: its JSON.
+        body: its parts.
+        judged: the verdicts on properties.
+    """
+
+    sentence: str = ""
+    exit_code: int = 0
+    content: Any = None
+    body: Sequence[Part] = ()
+    troubles: Sequence[str] = ()
+    judged: Sequence[Verdict] = ()
+    kind: str = ""
+    indent: int | None = 1
+
+    def parts(self) -> Sequence[Part]:
+        return self.body
 
     def as_json(self) -> Any:
         return self.content
+
+    def said(self) -> Iterator[Verdict]:
+        return iter(self.judged)
 
 
 @dataclass(frozen=True, repr=False)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from checker.report.answer import Answered
+from checker.report.answer import TraceAnswer
 from checker.report.result import Part, Verdict
 from traces import Step, Trace
 from traces.explain.folding import folded
@@ -16,7 +16,7 @@ from zabspec.language.layout.notation import named_by
 
 
 @dataclass(frozen=True, repr=False)
-class Replayed(Answered):
+class Replayed(TraceAnswer):
     """A trace whose every step the simulator reproduced.
 
     Attributes:
@@ -36,10 +36,6 @@ class Replayed(Answered):
     @property
     def sentence(self) -> str:
         return self.played.sentence
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
 
     @property
     def steps(self) -> Sequence[Step]:

@@ -371,35 +371,6 @@ class Result(ABC):
         return ""
 
 
-@dataclass(frozen=True)
-class StatedResult(Result):
-    """A result that is given as a whole.
-
-    Attributes:
-        content: its JSON.
-        body: its parts.
-        judged: the verdicts on properties.
-    """
-
-    sentence: str = ""
-    exit_code: int = 0
-    content: Any = None
-    body: Sequence[Part] = ()
-    troubles: Sequence[str] = ()
-    judged: Sequence[Verdict] = ()
-    kind: str = ""
-    indent: int | None = 1
-
-    def parts(self) -> Sequence[Part]:
-        return self.body
-
-    def as_json(self) -> Any:
-        return self.content
-
-    def said(self) -> Iterator[Verdict]:
-        return iter(self.judged)
-
-
 # --- words -----------------------------------------------------------------------------------------
 
 

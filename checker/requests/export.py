@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable, save_file
 from checker.plain_text import plain
-from checker.report.answer import Answered
+from checker.report.answer import TraceAnswer
 from checker.report.result import Part
 from checker.requests.base.carried import TraceRequest, verified_trace
 from checker.requests.base.causality import causal_graph, check_relation
@@ -37,7 +37,7 @@ INTO_FILES = {"parquet": "an event table", "png": "a PNG"}  # not for a terminal
 
 
 @dataclass(frozen=True, repr=False)
-class Exported(Answered):
+class Exported(TraceAnswer):
     """A trace in another format.
 
     Attributes:
@@ -67,11 +67,6 @@ class Exported(Answered):
 
     def details(self) -> dict[str, Any]:
         return {"bytes": len(self.data)}
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The trace."""
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
 @dataclass(frozen=True)

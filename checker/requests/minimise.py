@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import HELD, NoVerdict, RequestError
 from checker.output_files import check_writable
-from checker.report.answer import Answered
+from checker.report.answer import TraceAnswer
 from checker.report.result import Part
 from checker.requests.base.carried import TraceRequest, verified_trace
 from checker.requests.base.request import File, Option, Seconds, function, name_of
@@ -23,7 +23,7 @@ MEMORY = 2 << 30  # bytes that the search for a shorter one may use in addition
 
 
 @dataclass(frozen=True, repr=False)
-class Minimised(Answered):
+class Minimised(TraceAnswer):
     """A shortened counterexample.
 
     Attributes:
@@ -54,10 +54,6 @@ class Minimised(Answered):
             still = f"need more room than there is ({short.failure.widen})"
         where = f". Saved as {saved}" if saved else ""
         return f"{self.steps_before} steps are {len(short.steps)} now, and still {still}; {told}{where}"
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        return {self.trace.property_name: self.trace}
 
     def parts(self) -> Sequence[Part]:
         from traces import to_text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import HELD, NO_VERDICT, RequestError
-from checker.report.answer import Answered
+from checker.report.answer import TraceAnswer
 from checker.report.result import Part
 from checker.requests.base.carried import TraceRequest, verified_trace
 from checker.requests.base.request import Count, Option, Seconds, function, name_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Realised(Answered):
+class Realised(TraceAnswer):
     """A plain seeded simulator run that violates the same property as a counterexample.
 
     Attributes:
@@ -62,10 +62,6 @@ class Realised(Answered):
         from traces.shorten.realise import command_line
 
         return "" if self.found is None else command_line(self.found.run)
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        return {self.trace.property_name: self.trace}
 
     def parts(self) -> Sequence[Part]:
         if self.found is None:

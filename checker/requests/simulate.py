@@ -31,7 +31,7 @@ from zabspec.files import read_bytes
 from zabspec.typed import Natural
 
 if TYPE_CHECKING:
-    from checker.report.result import StatedResult
+    from checker.report.answer import StatedAnswer
     from checker.report.simulated import Simulated
     from zabspec.language.layout.diagnostics import Stop
     from zabspec.model import Configuration
@@ -245,9 +245,9 @@ class RuntimeErrorMet(NoVerdict):
         self.answer = error_of(sentence, stop)
 
 
-def error_of(sentence: str, stop: Stop) -> StatedResult:
+def error_of(sentence: str, stop: Stop) -> StatedAnswer:
     """Return the answer for a run that ends in a run-time error of a user protocol."""
-    from checker.report.result import StatedResult
+    from checker.report.answer import StatedAnswer
     from zabspec.language.layout.diagnostics import pointed
 
     head, place = f"VIOLATED: no-runtime-error: {sentence}", stop.place
@@ -261,7 +261,7 @@ def error_of(sentence: str, stop: Stop) -> StatedResult:
     held = ", ".join(f"{name} = {value}" for name, value in stop.values)
     lines = [f"{place.text}:", *(f"    {line}" for line in pointed(place).splitlines())]
     text = [head, "\n".join([*lines, *([f"with {held}"] if held else [])])]
-    return StatedResult(head, VIOLATED, content, text, kind="simulate")
+    return StatedAnswer(head, VIOLATED, content, text, kind="simulate")
 
 
 def met_in(run: Run, problem: SimulationError) -> RuntimeErrorMet | None:

@@ -11,15 +11,16 @@ import click
 import pytest
 
 from checker.commands.publishing import check_page, files_of, publish
+from checker.report.answer import StatedAnswer
 from checker.report.formats import registry
 from checker.report.formats.format import Format
 from checker.report.formats.html import page_of_parts
 from checker.report.formats.junit import junit_xml
 from checker.report.formats.terminal import plain_text, shown
-from checker.report.result import ERROR, FAILURE, SKIPPED, StatedResult, Table, Verdict, Words
+from checker.report.result import ERROR, FAILURE, SKIPPED, Table, Verdict, Words
 
 HOSTILE = "<script>&\x1b[31m\x00</pre>"
-RESULT = StatedResult(
+RESULT = StatedAnswer(
     f"it is {HOSTILE}",
     1,
     {"of": HOSTILE},
@@ -47,7 +48,7 @@ def test_every_format_writes_any_result() -> None:
     assert {"html", "junit", "sarif"} <= {each.name for each in every_format()}
     for each in every_format():
         assert each.render(RESULT)
-        assert each.render(StatedResult("nothing"))
+        assert each.render(StatedAnswer("nothing"))
 
 
 def test_a_format_takes_the_kinds_that_it_names_and_no_other() -> None:
@@ -67,7 +68,7 @@ def test_a_test_report_counts_how_cases_end() -> None:
     ("code", "ends", "errors"), [(3, SKIPPED, 1), (1, "", 1), (3, ERROR, 1), (1, FAILURE, 0), (0, "", 0)]
 )
 def test_a_test_report_does_not_pass_where_the_command_does_not(code: int, ends: str, errors: int) -> None:
-    told = StatedResult("it is unknown", code, judged=[Verdict("MAY_NOT_START", "WARN", ends=ends)])
+    told = StatedAnswer("it is unknown", code, judged=[Verdict("MAY_NOT_START", "WARN", ends=ends)])
     suite = ElementTree.fromstring(junit_xml(told))[0]
     assert suite.get("errors") == str(errors)
     wrong = [part for part in suite.iter() if part.tag in (FAILURE, ERROR)]
@@ -109,14 +110,14 @@ def test_a_headline_has_the_colour_of_the_exit_code(code: int, begins: str, monk
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm-256color")
     for body in (["so it is\nand more"], [Words(["so it is"]), "and more"]):
-        text = "".join(shown(StatedResult("so it is", code, {}, body=body)))
+        text = "".join(shown(StatedAnswer("so it is", code, {}, body=body)))
         assert text.startswith(f"{begins}\n")
         assert text.endswith("\nand more\n")
 
 
 def test_json_is_set_in_as_a_result_says() -> None:
     for indent, lines in ((None, 1), (1, 3)):
-        answer = publish(StatedResult("", 3, {"a": 1}, indent=indent), as_json=True)
+        answer = publish(StatedAnswer("", 3, {"a": 1}, indent=indent), as_json=True)
         assert answer.code == 3
         out = answer.text(answer.code)
         assert json.loads(out) == {"a": 1}

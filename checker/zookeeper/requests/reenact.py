@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED, NoVerdict, RequestError
-from checker.report.answer import Answered
+from checker.report.answer import TraceAnswer
 from checker.report.result import Part
 from checker.requests.base.carried import verified_trace
 from checker.requests.base.quorum_system import release_option
@@ -64,7 +64,7 @@ class PlayRequest(ServersRequest):
 
 
 @dataclass(frozen=True, repr=False)
-class Reenacted(Answered):
+class Reenacted(TraceAnswer):
     """A trace, as real servers re-enacted it.
 
     Attributes:
@@ -115,11 +115,6 @@ class Reenacted(Answered):
 
     def details(self) -> dict[str, Any]:
         return {"agreed": self.agreed, "broken": self.broken, "folder": str(self.folder)}
-
-    @property
-    def runs(self) -> Mapping[str, Trace]:
-        """The trace."""
-        return {self.trace.property_name or self.trace.premise_of: self.trace}
 
 
 @dataclass(frozen=True)
