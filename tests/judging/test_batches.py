@@ -169,6 +169,30 @@ def test_a_run_of_another_number_of_rows_than_expected_is_malformed() -> None:
     found = judged(Judge((), OBSERVED, NUMBERED, expected="n"), sent)
     assert [MALFORMED in words_of(s).values() for s in found] == [False, True, True]
     assert found[1].said[0].reason == f"it has {tables[1].num_rows} rows, and {sizes[1]} are expected"
+    size = tables[0].num_rows
+    (said,) = judged(
+        Judge((), OBSERVED, NUMBERED, expected="n"),
+        tables[0].append_column("n", pa.array([*[size] * (size - 1), size + 9], pa.int16())),
+    )
+    assert said.said[0].reason == f"it has {size} rows, and {size} or {size + 9} are expected"
+
+
+def test_a_property_that_is_named_twice_is_no_other_property() -> None:
+    table = numbered(rows_of(History(3, tuple(orderly())), 0))
+    one, two = (judged(Judge(("integrity",) * times, OBSERVED, NUMBERED), table) for times in (1, 2))
+    assert [words_of(s) for s in one] == [words_of(s) for s in two] == [{"integrity": "holds"}]
+
+
+def test_a_column_that_differs_within_a_run_is_noted() -> None:
+    """Two clusters that number their runs alike, in one table."""
+    rows = [numbered(rows_of(History(3, tuple(orderly())), k)) for k in (1, 2)]
+    half = rows[0].num_rows // 2
+    names = ["east"] * half + ["west"] * (rows[0].num_rows - half) + ["east"] * rows[1].num_rows
+    sent = pa.concat_tables(rows).append_column("cluster", pa.array(names))
+    found = judged(Judge((), OBSERVED, NUMBERED, further=("cluster",)), sent)
+    assert [(s.further, "values of column 'cluster'" in "".join(s.notes)) for s in found] == [
+        (("east",), True), (("east",), False),
+    ]  # fmt: skip
 
 
 def test_columns_that_no_property_reads_are_not_needed() -> None:

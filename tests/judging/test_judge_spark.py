@@ -326,6 +326,7 @@ def test_a_frame_that_is_none_says_which_column(local_spark: LocalSpark, tmp_pat
         (events.drop("pass"), "has a column 'pass', and this has no column of that name"),
         (events.withColumn("epoch", events.epoch.cast("int")), "column 'epoch' is int, and .* it is bigint"),
         (events.withColumn("row", events.kind), "column 'row' is string"),
+        (events.withColumn("Times", events.kind), "the name of column 'Times' is one that verdicts use"),
         (tmp_path, "there is no Parquet file"),
     ):
         with pytest.raises(RequestError, match=why):

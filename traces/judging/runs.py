@@ -93,7 +93,7 @@ SMALL = 1 << 10
 
 def mask_of(names: Sequence[str]) -> int:
     """Return the mask of some properties."""
-    return sum(1 << BITS[name] for name in names)
+    return sum(1 << BITS[name] for name in {*names})
 
 
 @cache

@@ -44,16 +44,9 @@ if TYPE_CHECKING:
 TORN = "its rows are not contiguous: omit together=True"
 NOTES = 20  # that are reported
 GLOB = re.compile(r"[][{}?*\\]")  # with which Spark reads a name as a pattern
-OWN = (
-    "property",
-    "verdict",
-    "reason",
-    "command",
-    "note",
-    "evidence",
-    "rows",
-    "unused",
-)  # the other columns of verdicts
+# the other columns of verdicts, and those that they are made from
+OWN = ("property", "verdict", "reason", "command", "note", "evidence", "rows", "unused", "words", "said", "times",
+       "place", "word")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,7 +87,8 @@ def judge_frame(
     numbered = ROW in events.columns and not how.order
     order = NUMBERED if numbered else GIVEN if how.together or how.order else BY_TIME
     further = [c for c in events.columns if c not in {*(name for name, *_ in COLUMNS), *how.order, how.expected}]
-    wanted = [*columns_of(names), *([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
+    more = [*([ROW] if numbered else []), *further, *([how.expected] if how.expected else [])]
+    wanted = [*dict.fromkeys([*columns_of(names), *more])]
     most = int(setting(events.sparkSession, "rows", "0"))
     judge = Judge(tuple(names), USUAL if how.observes is None else tuple(how.observes), order, tuple(further),
                   how.expected, most=most)  # fmt: skip
@@ -187,7 +181,9 @@ def check_frame(found: StructType, more: Sequence[str] = (), expected: str = "")
         for field in found.fields
         if field.name == expected and field.dataType.simpleString() not in LOSSLESS
     ]
-    wrong += [f"the name of column {name!r} is one of a column of verdicts" for name in found.names if name in OWN]
+    wrong += [f"the name of column {name!r} is one that verdicts use" for name in found.names if name.casefold() in OWN]
+    wrong += [f"column {name!r} is spelt like {name.casefold()!r}" for name in found.names
+              if name.casefold() in wanted and name not in wanted]  # fmt: skip
     for name, kind in wanted.items():
         here = [field for field in found.fields if field.name == name]
         if name == ROW and not here:
