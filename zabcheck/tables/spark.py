@@ -139,7 +139,8 @@ def judge(
 
     Args:
         events: with the columns of an event table (`SCHEMA`); further ones, as a date, are passed on to the verdicts:
-            their values in the first row of a run; a note says where it has several. Or the path of files of such a table, which have their own order.
+            their values in the first row of a run; a note says where it has several. Or the path of files of such a
+            table, which have their own order.
         properties: one or several; none: all that are judged by default. Columns that they do not read are not sent.
         observes: the kinds of event that the source of a run notes, if the run's first row does not say; None: abcast
             and abdeliver.
