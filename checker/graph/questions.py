@@ -49,6 +49,17 @@ class Certainty:
     no_return: tuple[Edge, ...]
     ways_out: tuple[Edge, ...]
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The number of states in each, by its name."""
+        return {
+            "doomed": len(self.doomed),
+            "avoidable": len(self.avoidable),
+            "safe": len(self.safe),
+            "possible": len(self.possible),
+            "unknown": len(self.unknown),
+        }
+
 
 @dataclass(frozen=True)
 class Answers:

@@ -124,10 +124,7 @@ class Graphed(Answered):
         yield "goes through", self.through(a.dominators)
         yield "spends at least", "; or ".join(budget_text(b) for b in a.least[:MOST_SHOWN]) + more(a.least)
         c = a.certainty
-        counts = {
-            "doomed": c.doomed, "avoidable": c.avoidable, "safe": c.safe, "possible": c.possible, "unknown": c.unknown,
-        }  # fmt: skip
-        yield "states are", ", ".join(f"{name} {len(states):,}" for name, states in counts.items() if states)
+        yield "states are", ", ".join(f"{name} {count:,}" for name, count in c.counts.items() if count)
         yield "no return", self.edges(c.no_return)
         yield "ways out", self.edges(c.ways_out)
 
@@ -209,13 +206,7 @@ def answer_json(graph: nx.DiGraph[int], a: Answers) -> dict[str, Any]:
         "steps_of_all": list(a.steps),
         "dominators": [d if isinstance(d, int) else list(d) for d in a.dominators],
         "least_budgets": [dict(b) for b in a.least],
-        "certainty": {
-            "doomed": len(c.doomed),
-            "avoidable": len(c.avoidable),
-            "safe": len(c.safe),
-            "possible": len(c.possible),
-            "unknown": len(c.unknown),
-        },
+        "certainty": c.counts,
         "no_return": dict(grouped(graph, c.no_return)),
         "ways_out": dict(grouped(graph, c.ways_out)),
     }

@@ -20,7 +20,6 @@ from invariants import known_properties, property_named
 from invariants.registry import RUNTIME
 from traces import Trace, TraceError, build_trace, verify
 from traces.explain.why import reason
-from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
 from traces.pictures.html import shown
 from traces.pictures.svg import STYLE
@@ -30,7 +29,6 @@ from zabspec.model import Configuration, Model
 from zabspec.starts import Schedule
 from zabspec.typed import WrongValue, read
 
-HEIGHT, BAR = 130, 14  # of the plot of levels, in pixels
 MOST_BYTES = 200_000_000
 
 
@@ -74,12 +72,12 @@ def page_of(report: Mapping[str, Any], stated: bool = False) -> str:
     ordered = sorted(report["properties"], key=lambda p: (p["name"] not in found, p["verdict"] != "holds"))
     held = [p["name"] for p in report["properties"] if p["verdict"] == "holds" and p["of"] != RUNTIME]
     commands = {name: said for name in held if (said := witness_command(report.get("request"), name))}
-    steps = list(report["steps"].items())
+    steps, levels = list(report["steps"].items()), report["states"]["levels"]
     most = max([*report["steps"].values(), *report["events"].values()], default=0)
     template = environment("traces.pictures", "checker.report").get_template("report.html.j2")
     return template.render(
         style=STYLE, report=report, stated=stated, runs=runs, found=found, ordered=ordered, witnesses=commands,
-        plot=plot(report["states"]["levels"]),
+        levels=[(n, share(n, max(levels))) for n in levels],
         second=SecondOpinion.from_json(report["second_opinion"]).row if "second_opinion" in report else [],
         counts=[(name, n, share(n, most)) for name, n in [*steps, *report["events"].items()]],
         configuration=json.dumps(report["configuration"]),
@@ -128,24 +126,3 @@ def trace_of(report: Mapping[str, Any], broken: Mapping[str, Any]) -> Trace:
 def share(count: int, most: int) -> float:
     """Return the length of a bar, in percent, on a logarithmic scale."""
     return 100 * math.log1p(count) / math.log1p(most) if count else 0.0
-
-
-def plot(levels: list[int]) -> str:
-    """Return states per level as bars, on a logarithmic scale."""
-    most = max(levels, default=1)
-    bars = []
-    for depth, count in enumerate(levels):
-        height = max(1.0, share(count, most) / 100 * HEIGHT) if count else 0.0
-        place: Attributes = {"x": depth * BAR, "y": HEIGHT - height, "width": BAR - 2, "height": height}
-        bars.append(tag("rect", {"class": "f1", **place}, tag("title", {}, text(f"depth {depth}: {count:,}"))))
-        if depth % 5 == 0:
-            under: Attributes = {
-                "class": "faint",
-                "x": depth * BAR + BAR / 2 - 1,
-                "y": HEIGHT + 13,
-                "text-anchor": "middle",
-            }
-            bars.append(tag("text", under, str(depth)))
-    width = len(levels) * BAR + 10
-    size: Attributes = {"width": width, "height": HEIGHT + 18, "viewBox": f"0 0 {width} {HEIGHT + 18}"}
-    return tag("svg", {"class": "zp", "role": "img", "aria-label": "states per level", **size}, "".join(bars))

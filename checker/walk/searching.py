@@ -15,7 +15,6 @@ Python.
 from __future__ import annotations
 
 import ast
-import difflib
 import hashlib
 import keyword
 import re
@@ -29,6 +28,7 @@ from zabspec.language.layout.schema import NODE, Role
 from zabspec.language.layout.source import register_source
 from zabspec.language.program import own_names
 from zabspec.model import Model
+from zabspec.typed import near
 
 # For how many processes it must be true, by quantifier.
 QUANTIFIERS = {
@@ -88,23 +88,19 @@ def searched(expression: str, model: Model) -> tuple[Property, Mapping[str, Func
     reader = Reader(model, name)
     text = ast.unparse(reader.visit(tree))
     through = reader.members
-    condition = QUANTIFIERS.get(quantifier, f"{text}")
-    body = (
-        [
-            f"    for {name} in range({through.start}, {through.stop}):",
-            f"        if {text}:",
-            "            count = count + 1",
-        ]
-        if name
-        else []
-    )
+    counting = [
+        "    count = 0",
+        f"    of = {len(through)}",
+        f"    for {name} in range({through.start}, {through.stop}):",
+        f"        if {text}:",
+        "            count = count + 1",
+    ]
     lines = [
         "from zabspec.language.python.lang import State",
         "",
         f"def {SEARCH}(s: State) -> bool:",
-        *(["    count = 0", f"    of = {len(through)}"] if name else []),
-        *body,
-        f"    return not ({condition})",
+        *(counting if name else []),
+        f"    return not ({QUANTIFIERS.get(quantifier, text)})",
         "",
         f"def {PREMISE}(s: State) -> bool:",
         "    return True",
@@ -204,7 +200,7 @@ class Reader(ast.NodeTransformer):
             return ast.Attribute(ast.Name("s", ast.Load()), name, ast.Load())
         if key is not None:
             return ast.Name(key, ast.Load())
-        raise WalkError(f"there is no {name[:40]}{self.near(name, words_of_search(self.model))}")
+        raise WalkError(f"there is no {name[:40]}{near(name, words_of_search(self.model))}")
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         of = node.value
@@ -212,7 +208,7 @@ class Reader(ast.NodeTransformer):
             field = self.fields.get(node.attr)
             if field is None or field.axes[:1] != (NODE,):
                 own = [n for n, f in self.fields.items() if f.axes[:1] == (NODE,)]
-                raise WalkError(f"a process has no {node.attr[:40]}{self.near(node.attr, own)}")
+                raise WalkError(f"a process has no {node.attr[:40]}{near(node.attr, own)}")
             self.check_of(node.attr, of)
             whole = ast.Attribute(ast.Name("s", ast.Load()), node.attr, ast.Load())
             return ast.Subscript(whole, self.visit(of), ast.Load())
@@ -224,7 +220,3 @@ class Reader(ast.NodeTransformer):
         if isinstance(node.value, ast.Name) and node.value.id in self.fields:
             self.check_of(node.value.id, node.slice)
         return self.generic_visit(node)
-
-    def near(self, name: str, names: list[str]) -> str:
-        found = difflib.get_close_matches(name, names, 3, 0.5)
-        return f"; did you mean {' or '.join(found)}?" if found else ""

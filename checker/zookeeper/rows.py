@@ -56,5 +56,7 @@ def row_of(issue: str, also: list[str], without: list[str], **given: Any) -> Row
 
 READ = tomllib.loads(files("checker.zookeeper").joinpath("rows.toml").read_text(encoding="utf-8"))
 USUAL: dict[str, int] = READ["usual"]
+# What a client may see of a violation, by property: no more than the property's statement implies.
+CLIENTS: dict[str, str] = READ["clients"]
 NOT_FOUND: dict[str, str] = READ["not_found"]  # rows of BUGS.tsv without a row here, with the reason
 ROWS = tuple(row_of(issue, **{"also": [], "without": [], **row}) for issue, row in READ["rows"].items())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from checker.report.result import plural
 from checker.zookeeper.record import PROTOCOL
+from checker.zookeeper.rows import CLIENTS, Row
 from invariants import properties_of, property_named
 from traces.pictures.words import words_of
 from zabspec.protocols.registry import PROTOCOLS
@@ -13,30 +14,9 @@ from zabspec.zookeeper.of_releases import settled
 
 if TYPE_CHECKING:
     from checker.zookeeper.record import RowOutcome
-    from checker.zookeeper.rows import Row
     from traces import Trace
 
 TRACKER = "https://issues.apache.org/jira/browse/ZOOKEEPER-"
-# What a client may see of a violation, by property: no more than the property's statement implies.
-CLIENTS = {
-    "acknowledged-survives": "a write that a serving server had applied, and that a client may have read, is not in "
-    "the tree of a later leader: it is lost",
-    "trees-agree": "two servers that serve have different trees: what a client reads depends on the server",
-    "initial-history": "a server serves before its leader is established, or without the initial history of that "
-    "leader: a client may read an older tree",
-    "served-is-on-a-quorum": "what a client may have read is not on the disks of a quorum: more crashes can lose it",
-    "memory-is-the-disk": "a server has in memory what its disk does not have: a crash loses what a client may have "
-    "read",
-    "one-leader-an-epoch": "two leaders are established in one epoch: different transactions may get one zxid",
-    "epoch-is-on-a-quorum": "a leader is established in an epoch that no quorum has on its disks: it may begin the "
-    "same epoch twice",
-    "starts-again": "nothing at once: a server that has crashed cannot start, so the ensemble has one server less",
-    "epoch-has-its-history": "nothing at once: a server is in the newest epoch without the initial history of its "
-    "leader; it may be elected by that epoch, and what a client has read is lost",
-    "no-stop": "nothing is lost: a server stops because of a packet that its peer may send: the ensemble has one "
-    "server less",
-    "answers-count": "nothing is lost: a leader takes another packet for the answer to NEWLEADER, and may wait for it",
-}
 
 
 def story(one: RowOutcome) -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from checker.zookeeper.record import Exploring, ask, of_release
-from checker.zookeeper.rows import ROWS
-from checker.zookeeper.story import CLIENTS, asked, headline, story
+from checker.zookeeper.rows import CLIENTS, ROWS
+from checker.zookeeper.story import asked, headline, story
 from invariants import properties_of
 from tests.commands.running import assert_refused, run
 from tests.pictures.pictured import FAULTY, walk

@@ -26,42 +26,6 @@ from zabspec.properties import HISTORY, STATE, STEP, TERMINAL, ProgressProperty,
 from zabspec.typed import near
 from zabspec.worlds.steps import BUDGETS
 
-__all__ = [
-    "Action",
-    "AtMost",
-    "ConfigError",
-    "Declaration",
-    "Maybe",
-    "OneOf",
-    "ProtocolError",
-    "Range",
-    "Size",
-    "Start",
-    "Variant",
-    "action",
-    "clock",
-    "declare",
-    "environment",
-    "environment_step",
-    "final",
-    "fires",
-    "ghost",
-    "initial",
-    "invariant",
-    "joins",
-    "lease",
-    "leaves",
-    "observation",
-    "on_disk",
-    "parameter",
-    "progress",
-    "receives",
-    "safety",
-    "stored",
-    "timer",
-    "volatile",
-]
-
 MOST_TICKS = 255  # that a clock is set to
 
 # What marks take, as tools see it: what acts for a process of some kind, what the environment does, and what looks.

@@ -40,7 +40,7 @@ def folder_of(finding: Finding, row: RowOutcome) -> dict[Path, bytes]:
 
 def readme(finding: Finding, row: RowOutcome) -> str:
     """Return the instructions for the files, and their results where they were run."""
-    from checker.zookeeper.story import CLIENTS
+    from checker.zookeeper.rows import CLIENTS
     from traces.zookeeper.reenact.rates import told_rate
 
     runs, releases = finding.runs, finding.runs["releases"]

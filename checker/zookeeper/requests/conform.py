@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from checker.zookeeper.report.conformed import Conformed
     from traces.zookeeper.conform.explained import Conformed as RecordOutcome
     from traces.zookeeper.conform.from_lines import FromLines
-    from traces.zookeeper.conform.record import Record
-    from traces.zookeeper.conform.server_lines import ServerLines
 
 LOG = re.compile(r".*\.(?:log|txt|out|json)(?:\.\d+)?(?:\.gz)?")
 NUMBERED = re.compile(r"log([1-9]\d{0,8})\.txt")
@@ -55,8 +53,12 @@ class Conform(Request):
         if self.release and self.variant:
             raise RequestError(f"--variant replaces --release; for both: --variant {self.release},{self.variant}")
 
-    def variant_of(self, record: Record) -> str:
-        """Return the variant of the protocol that the record is checked against.
+    def variant_of(self, release: str, missing: str) -> str:
+        """Return the variant of the protocol that the record or the logs are checked against.
+
+        Args:
+            release: the one that these name; empty if there is not one.
+            missing: what is said if it is needed, and empty.
 
         Raises:
             RequestError: nothing determines it, or there is no model of that release.
@@ -66,10 +68,9 @@ class Conform(Request):
 
         if self.variant:
             return with_settings(PROTOCOLS["zookeeper"], self.variant)
-        release = self.release or record.release
-        if not release:
-            raise RequestError("the record has no release: give --release NUMBER")
-        return variant_of("zookeeper", release)
+        if not self.release and not release:
+            raise RequestError(f"{missing}: give --release NUMBER")
+        return variant_of("zookeeper", self.release or release)
 
     def answer(self, watch: Watch = QUIET) -> Conformed:
         from checker.zookeeper.report.conformed import conformed_result, logs_conformed_result
@@ -89,7 +90,8 @@ class Conform(Request):
 
         record = read_record(Path(self.record))
         with watch.working() as show:
-            return conformed(record, self.variant_of(record), self.time_limit or 0.0, told_by(show))
+            variant = self.variant_of(record.release, "the record has no release")
+            return conformed(record, variant, self.time_limit or 0.0, told_by(show))
 
 
 def told_by(show: Callable[[str], None]) -> Callable[[int, int], None]:
@@ -126,34 +128,12 @@ def answer_logs(request: Conform) -> FromLines:
         missing = next((n for n in found if not (folder / f"server{n}").is_dir()), None)
         if missing is not None:
             raise RequestError(f"{folder} has a log of server {missing}, and no data directory server{missing}")
-        variant, release = variant_of(request, lines), release_of(request, lines) or "master"
-        disks = {n: read_disk(folder / f"server{n}", release) for n in found}
+        release = next(iter(lines.releases)) if len(lines.releases) == 1 else ""
+        variant = request.variant_of(release, f"the logs name {', '.join(sorted(lines.releases)) or 'no release'}")
+        disks = {n: read_disk(folder / f"server{n}", request.release or release or "master") for n in found}
         done = explained_by_lines(lines, disks, variant, request.time_limit or 0.0)
         if request.release and not request.variant:
             done.named = tuple(sorted(lines.releases - {request.release}))
         return done
     except OSError as problem:
         raise RequestError(f"{folder} cannot be read: {problem.strerror}") from None
-
-
-def variant_of(request: Conform, lines: ServerLines) -> str:
-    """Return the variant of the protocol that the logs are checked against.
-
-    Raises:
-        RequestError: the logs name no release or several, and the request none.
-    """
-    from zabspec.protocols.registry import PROTOCOLS
-    from zabspec.zookeeper.of_releases import variant_of as variant_of_release
-    from zabspec.zookeeper.of_releases import with_settings
-
-    if request.variant:
-        return with_settings(PROTOCOLS["zookeeper"], request.variant)
-    if release := release_of(request, lines):
-        return variant_of_release("zookeeper", release)
-    named = ", ".join(sorted(lines.releases)) or "no release"
-    raise RequestError(f"the logs name {named}: give --release NUMBER")
-
-
-def release_of(request: Conform, lines: ServerLines) -> str:
-    """Return the release that is named, else the one that the logs name; empty if they name none or several."""
-    return request.release or (next(iter(lines.releases)) if len(lines.releases) == 1 else "")

@@ -26,18 +26,6 @@ from zabspec.language.python.lang import NOBODY, MessageName
 from zabspec.language.python.sentences import MARK, ExplainedFalse, explained_all, with_sentences
 from zabspec.roles import Role
 
-__all__ = [
-    "BY_ZERO",
-    "ERRORS",
-    "OPERATIONS",
-    "MessageView",
-    "RangeError",
-    "RecordValue",
-    "StateView",
-    "load",
-    "range_error",
-]
-
 BY_ZERO = "would be divided by zero"
 
 
