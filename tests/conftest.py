@@ -25,12 +25,11 @@ from tests.spark import LocalSpark
 
 beforehand.keep_bytecode()
 
-# Spark's own programs are short here: what compiles them thoroughly, or looks through their classes, costs more than it
-# saves.
+# Whatever is started in Java is short here (Spark, servers, TLC): what compiles it thoroughly, or looks through its
+# classes, costs more than it saves.
 os.environ.setdefault(
-    "SPARK_SUBMIT_OPTS",
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData "
-    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
+    "JDK_JAVA_OPTIONS",
+    "-XX:TieredStopAtLevel=1 -XX:-UsePerfData -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote",
 )
 
 

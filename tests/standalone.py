@@ -47,7 +47,7 @@ class Standalone:
             "SPARK_LOCAL_IP": host,
             "SPARK_LOCAL_DIRS": str(self.folder),  # what a killed executor leaves goes with it
             "SPARK_DAEMON_MEMORY": "256m",
-            "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC",
         }
         program = [str(self.home / "bin" / "spark-class"), f"org.apache.spark.deploy.{name}"]
         with log.open("wb") as out:

@@ -29,7 +29,7 @@ def free_ports(count: int) -> list[int]:
 
 def launched(version: str, folder: Path, n: int, *options: str) -> subprocess.Popen[bytes]:
     """A server of a release, by its configuration `zooN.cfg` in a folder, where its `logN.txt` goes; n from 0."""
-    command = official(version).command(folder / f"zoo{n + 1}.cfg", "-Xmx96m", *options)
+    command = official(version).command(folder / f"zoo{n + 1}.cfg", "-Xmx96m", "-XX:+UseSerialGC", *options)
     with (folder / f"log{n + 1}.txt").open("ab") as log:
         return subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
 

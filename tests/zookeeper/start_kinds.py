@@ -128,7 +128,7 @@ def started(release: str, directories: list[Path], work: Path, alone: bool = Fal
     (work / "zoo.cfg").write_text("\n".join(lines) + "\n")
     out, path = Seen(), work / "log.txt"
     with path.open("wb") as log:
-        command = official(release).command(work / "zoo.cfg", "-Xmx96m")
+        command = official(release).command(work / "zoo.cfg", "-Xmx96m", "-XX:+UseSerialGC")
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=work)
     try:
         end = time.monotonic() + SECONDS

@@ -540,7 +540,7 @@ def cluster(standalone: Standalone, kept_there: Path) -> Iterator[Cluster]:
         "spark.speculation.multiplier": "3",
         "spark.speculation.quantile": "0.5",
         "spark.executor.memory": "512m",
-        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.executor.extraJavaOptions": "-XX:+UseSerialGC",
         "spark.executorEnv.ZABCHECK_CACHE": str(kept_there),
     }
     with session(standalone.master, conf=conf) as spark:
