@@ -8,18 +8,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-pytest.importorskip("mcp", reason="pip install 'zabcheck[mcp]'")
-
 import jsonschema
-from mcp import Client, StdioServerParameters
-from mcp.client.stdio import stdio_client
+import pytest
 
 SMALL = {"nodes": 2, "txns": 1, "timeouts": 0, "crashes": 0, "losses": 0}
 
 
 async def asked(folder: Path) -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
+    from mcp import Client, StdioServerParameters  # half a second, in every worker
+    from mcp.client.stdio import stdio_client
+
     here = StdioServerParameters(command=sys.executable, args=["-m", "zabcheck", "mcp"], cwd=folder)
     calls = [
         ("explore", SMALL),
@@ -40,6 +38,7 @@ async def asked(folder: Path) -> tuple[dict[str, Any], list[tuple[bool, Any]]]:
 
 @pytest.mark.slow(seconds=8)
 def test_commands_are_tools(tmp_path: Path) -> None:
+    pytest.importorskip("mcp", reason="pip install 'zabcheck[mcp]'")
     tools, (held, unknown, broken, replayed, wrong, text, missing, docs, nothing) = asyncio.run(asked(tmp_path))
     assert {"explore", "check", "audit", "replay", "docs"} <= tools.keys()
     assert not {"mcp", "walk", "completion"} & tools.keys()

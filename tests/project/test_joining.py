@@ -57,14 +57,34 @@ def without(wings: Sequence[str], folder: Path) -> Path:
     return installed(source, folder / "environment")
 
 
-def asked(python: str | Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """What a command ends with in an environment."""
+def run(words: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run the Python of an environment, of which it has all."""
     environment = {**os.environ, "COLUMNS": "110"}
     environment.pop("PYTHONPATH", None)
-    return subprocess.run(
-        [str(python), "-m", "zabcheck", *words],
-        check=False, capture_output=True, text=True, env=environment, cwd=Path(python).parent, timeout=HANG,
-    )  # fmt: skip
+    folder = Path(words[0]).parent
+    return subprocess.run(words, check=False, capture_output=True, text=True, env=environment, cwd=folder, timeout=HANG)
+
+
+def asked(python: str | Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What a command ends with in an environment."""
+    return run([python, "-m", "zabcheck", *words])
+
+
+IN_TURN = """
+import json, sys
+from click.testing import CliRunner
+from checker.cli import main
+for words in json.loads(sys.argv[1]):
+    ended = CliRunner().invoke(main, words)
+    print(json.dumps([ended.exit_code, ended.stdout, ended.stderr]))
+"""
+
+
+def asked_in_turn(python: Path, *commands: Sequence[str]) -> list[tuple[int, str, str]]:
+    """What each of several commands ends with, all in one process of an environment: exit code, stdout and stderr."""
+    said = run([python, "-c", IN_TURN, json.dumps(commands)])
+    assert said.returncode == 0, said.stderr
+    return [tuple(json.loads(line)) for line in said.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -88,18 +108,18 @@ def test_the_core_alone_explores_as_the_whole_does(core: Path) -> None:
 @pytest.mark.slow(seconds=15)
 def test_what_is_not_installed_is_said_in_a_sentence(core: Path) -> None:
     """By the name that was asked for: a command, a protocol, an engine, a column."""
-    names = {name: point for group in ("requests", "protocols") for name, point in JOINED[group_of(group)].items()}
-    for name, module in names.items():
-        words = ("--protocol", name) if name in JOINED[group_of("protocols")] and "requests" not in module else (name,)
-        said = asked(core, *words)
-        (wing,) = {part for part in module.split(".") if part in WINGS}
-        assert (said.returncode, said.stdout) == (2, ""), name
-        assert said.stderr.strip() == f"zabcheck: `{name}` needs the wing {wing}, which is not installed"
-    for words in (("--engine", "spark"), ("--symbolic", "3"), ("walk", "ZK-4643")):
-        said = asked(core, *words)
-        assert said.returncode == 2
-        assert said.stderr.endswith("which is not installed\n")
-    listed = asked(core, "--help").stdout
+    wings, commands = [], []
+    for group in ("requests", "protocols"):
+        for name, module in JOINED[group_of(group)].items():
+            wings += [(name, wing) for wing in {*module.split(".")} & {*WINGS}]
+            commands.append(("--protocol", name) if group == "protocols" else (name,))
+    others = [("--engine", "spark"), ("--symbolic", "3"), ("walk", "ZK-4643"), ("--help",)]
+    *ended, engine, column, row, (_, listed, _) = asked_in_turn(core, *commands, *others)
+    for (name, wing), said in zip(wings, ended, strict=True):
+        assert said == (2, "", f"zabcheck: `{name}` needs the wing {wing}, which is not installed\n")
+    for code, _, trouble in (engine, column, row):
+        assert code == 2
+        assert trouble.endswith("which is not installed\n")
     assert "Not installed:" in listed
     assert all(f"  {name} " in listed for name in JOINED[group_of("requests")])
 
@@ -116,8 +136,9 @@ def test_each_wing_can_be_missing_alone(wing: str, core: Path, tmp_path: Path) -
             for folder in (TOP / package).rglob(other):
                 place = site / folder.relative_to(TOP)
                 shutil.copytree(folder, place, ignore=shutil.ignore_patterns("__pycache__", wing), dirs_exist_ok=True)
-    assert asked(python, "--nodes", "2", "--txns", "1", "--depth", "6", "--property", "integrity").returncode == 3
-    listed = asked(python, "--help").stdout
+    few = ("--nodes", "2", "--txns", "1", "--depth", "6", "--property", "integrity")
+    (code, _, _), (_, listed, _) = asked_in_turn(python, few, ("--help",))
+    assert code == 3
     for name, module in JOINED[group_of("requests")].items():
         assert (f"`{name}` needs the wing {wing}, which is not installed" in listed) == (f".{wing}." in module), name
 
@@ -169,24 +190,28 @@ def joined(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow(seconds=12)
 def test_a_package_adds_a_protocol_a_property_a_format_and_a_command(joined: Path) -> None:
     small = ("--nodes", "2", "--txns", "2", "--timeouts", "0", "--crashes", "0", "--losses", "0")
-    judged = asked(joined, *small, "--property", "counter-order", "--markdown", "/dev/stdout")
-    assert judged.returncode == 0, judged.stderr
-    assert "| counter-order | holds |" in judged.stdout
-    assert "counter-order" in asked(joined, *small, "--depth", "3").stdout  # asked by default, like one of the papers
-    assert asked(joined, "networks", "--protocol", "db19").stdout.startswith("db19 runs over datagrams, ordered")
-    assert "networks" in asked(joined, "--help").stdout
-    mine = asked(joined, "--protocol", "commit", "--nodes", "2")
-    assert mine.returncode == 0, mine.stderr
-    assert mine.stdout.startswith("holds: ")
+    judged, usual, networks, listed, mine = asked_in_turn(
+        joined, (*small, "--property", "counter-order", "--markdown", "out.md"), (*small, "--depth", "3"),
+        ("networks", "--protocol", "db19"), ("--help",), ("--protocol", "commit", "--nodes", "2"),
+    )  # fmt: skip
+    assert judged[0] == 0, judged[2]
+    assert "| counter-order | holds |" in joined.with_name("out.md").read_text()
+    assert "counter-order" in usual[1]  # asked by default, like one of the papers
+    assert networks[1].startswith("db19 runs over datagrams, ordered")
+    assert "networks" in listed[1]
+    assert mine[0] == 0, mine[2]
+    assert mine[1].startswith("holds: ")
 
 
 @pytest.mark.slow(seconds=8)
 def test_no_entry_point_takes_the_place_of_what_zabcheck_has(joined: Path) -> None:
     """Another `zab` is not explored, another `prove` proves nothing, and nobody else fills the columns of evidence."""
-    said = json.loads(asked(joined, "--nodes", "3", "--depth", "3", "--json").stdout)
-    (integrity,) = (p for p in said["properties"] if p["name"] == "integrity")
+    (_, said, _), (_, helped, _) = asked_in_turn(
+        joined, ("--nodes", "3", "--depth", "3", "--json"), ("prove", "--help")
+    )
+    (integrity,) = (p for p in json.loads(said)["properties"] if p["name"] == "integrity")
     assert {piece["kind"] for piece in integrity["evidence"]} == {"inductive", "proof", "refinement"}
-    assert "Prove" in asked(joined, "prove", "--help").stdout
+    assert "Prove" in helped
 
 
 @pytest.mark.slow(seconds=4)

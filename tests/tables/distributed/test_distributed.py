@@ -518,9 +518,11 @@ def kept_there(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def take_along(there: Path) -> set[str]:
-    """Give the workers what is compiled here; the names of all that they have then."""
+def take_along(there: Path, *asked: ExplorationTask) -> set[str]:
+    """Give the workers what is compiled here, these tasks' too; the names of all that they have then."""
     here = cache_folder()
+    for task in asked:
+        code.made_for(task)
     for name in os.listdir(here):
         if name.endswith(".o") and not (there / name).exists():
             try:
@@ -574,15 +576,14 @@ def test_a_standalone_cluster_is_given_our_packages(cluster: Cluster, standalone
 def test_spark_gives_the_local_engine_s_answer(cluster: Cluster, kept_there: Path, tmp_path: Path, case: Case) -> None:
     wanted = local(*case)
     few = sorted(wanted["levels"])[-3]  # two levels are jobs
-    question(*case[:2])
-    known = take_along(kept_there)
+    known = take_along(kept_there, question(*case[:2]))
     assert distributed(cluster, tmp_path, case, few) == wanted
     if case[0] is not DISKS:  # a user protocol has another key there
         assert set(os.listdir(kept_there)) == known, "the tasks found the code that there was"
 
 
 @pytest.mark.slow
-def test_every_level_as_a_job_of_tasks_of_several_parts(cluster: Cluster, tmp_path: Path) -> None:
+def test_every_level_as_a_job_of_tasks_of_several_parts(cluster: Cluster, kept_there: Path, tmp_path: Path) -> None:
     taken: dict[int, int] = {}
 
     class Counting(Cluster):
@@ -590,7 +591,9 @@ def test_every_level_as_a_job_of_tasks_of_several_parts(cluster: Cluster, tmp_pa
             taken[tasks] = parts
             return super().sources(parts, tasks)
 
-    explorer = SparkExplorer(question(SMALL, True, 8, wide=True), Checkpoint(Storage(str(tmp_path))))
+    asked = question(SMALL, True, 8, wide=True)
+    take_along(kept_there, asked)
+    explorer = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path))))
     explorer.here = 0
     r = explorer.run(Counting(cluster.spark, worth=40), Limits(depth=9))
     assert answer(r) == local(SMALL, True, {"depth": 9}, False)
@@ -657,7 +660,9 @@ def by_value() -> Iterator[None]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("by_value")
-def test_tasks_that_die_are_run_again_and_those_that_run_twice_count_once(cluster: Cluster, tmp_path: Path) -> None:
+def test_tasks_that_die_are_run_again_and_those_that_run_twice_count_once(
+    cluster: Cluster, kept_there: Path, tmp_path: Path
+) -> None:
     """In each of the three stages of a level one of either kind; on a busy machine Spark may lose another by itself."""
     died, ran = tmp_path / "died", tmp_path / "ran"
     died.mkdir()
@@ -668,6 +673,7 @@ def test_tasks_that_die_are_run_again_and_those_that_run_twice_count_once(cluste
         return lambda: (blow(), dawdles(), None)[-1]
 
     case = (SMALL, True, {"depth": 13}, False)
+    take_along(kept_there, question(*case[:2]))
     found = distributed(Sabotaged(cluster, *map(both, slow)), tmp_path / "levels", case, few=260)
     assert found == local(*case)
     for struck in (died, ran):
@@ -738,10 +744,12 @@ def test_a_run_that_is_ended_is_resumed(
 
 @pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_the_same_answer(
-    cluster: Cluster, standalone: Standalone, tmp_path: Path
+    cluster: Cluster, standalone: Standalone, kept_there: Path, tmp_path: Path
 ) -> None:
     case = (SMALL, False, {"depth": 22}, False)
-    explorer = SparkExplorer(question(SMALL, False, 8), Checkpoint(Storage(str(tmp_path))))
+    asked = question(SMALL, False, 8)
+    take_along(kept_there, asked)
+    explorer = SparkExplorer(asked, Checkpoint(Storage(str(tmp_path))))
     explorer.here = 7000
     lost: list[int] = []
 
