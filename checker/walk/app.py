@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from checker.errors import NoVerdict, RequestError
-from checker.walk.page import ASSETS, index
+from checker.walk.page import ASSETS, index, read
 from checker.walk.service import BadRequest, Fields, Service
 from traces.record.trace import TraceError
 from traces.walk.walker import WalkError
@@ -110,10 +110,10 @@ def application(service: Service, host: str, token: str) -> Guard:
             return refused(str(problem) or "the request is nested too deeply")
 
     async def asset(request: Request) -> Response:
-        found = ASSETS.get(request.path_params["name"])
-        if found is None:
+        name = request.path_params["name"]
+        if name not in ASSETS:
             return refused("there is nothing of that name here")
-        return Response(found.data(), 200, HEADERS, found.media_type)
+        return Response(read(name), 200, HEADERS, ASSETS[name])
 
     async def page(request: Request) -> Response:
         return Response(index(), 200, HEADERS, "text/html; charset=utf-8")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
 from checker.report.promises import promise_text
@@ -161,22 +161,19 @@ class Jobs:
         job.thread.start()
         return number
 
-    def told(self, number: int) -> dict[str, Any]:
-        """Return the progress of a job.
+    def job(self, number: int) -> Job:
+        """Return a job.
 
         Raises:
             WalkError: there is no such job.
         """
         if number not in self.all:
             raise WalkError(f"there is no search {number}")
-        job = self.all[number]
-        told = {"state": job.state, "sentence": job.said, "address": job.address}
-        return told if job.looked is None else {**told, "looked": job.looked}
+        return self.all[number]
 
     def cancel(self, number: int) -> None:
         """Cancel a job. What has been found stays."""
-        self.told(number)
-        self.all[number].stop.set()
+        self.job(number).stop.set()
 
     def close(self) -> None:
         """End all jobs."""

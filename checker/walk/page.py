@@ -40,32 +40,18 @@ IMPORT = re.compile(r"^import \{[^}]*\} from \"\./[a-z]+\.js\";\n", re.MULTILINE
 EXPORT = re.compile(r"^export (?=(?:async )?function |const |class )", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Asset:
-    """A file of the page.
-
-    Attributes:
-        name: its name.
-        media_type: its media type.
-    """
-
-    name: str
-    media_type: str
-
-    def data(self) -> str:
-        """Its content."""
-        return f"{variables()}{STYLE}" if self.name == "picture.css" else read(self.name)
-
-
 def read(name: str) -> str:
-    """Return the content of a file of the package."""
+    """Return the content of a file of the page."""
+    if name == "picture.css":
+        return f"{variables()}{STYLE}"
     return files(__package__).joinpath("assets", name).read_text("utf-8")
 
 
-ASSETS: Mapping[str, Asset] = {
-    **{name: Asset(name, "text/javascript; charset=utf-8") for name in MODULES},
-    **{name: Asset(name, "text/css; charset=utf-8") for name in STYLES},
-    "icon.svg": Asset("icon.svg", "image/svg+xml"),
+# The files of the page beside itself, each with its media type.
+ASSETS: Mapping[str, str] = {
+    **dict.fromkeys(MODULES, "text/javascript; charset=utf-8"),
+    **dict.fromkeys(STYLES, "text/css; charset=utf-8"),
+    "icon.svg": "image/svg+xml",
 }
 
 
@@ -138,7 +124,7 @@ def saved_page(
         "views": views,
     }
     packed = base64.b64encode(gzip.compress(json.dumps(data, separators=(",", ":")).encode(), 9, mtime=0)).decode()
-    styles = "".join(f"<style>{ASSETS[name].data()}</style>\n" for name in STYLES)
+    styles = "".join(f"<style>{read(name)}</style>\n" for name in STYLES)
     kept = f'<script type="application/octet-stream" id="saved">{packed}</script>'
     end = f'{kept}\n<script type="module">\n{joined()}</script>'
     text = whole(styles, end)

@@ -234,12 +234,12 @@ class Service:
 
     def progress(self, given: Fields) -> dict[str, Any]:
         """Return the progress of a job."""
-        told = self.jobs.told(given.number("job", 1, 1 << 30))
-        looked = told.pop("looked", None)
-        if looked is None:
+        job = self.jobs.job(given.number("job", 1, 1 << 30))
+        told = {"state": job.state, "sentence": job.said, "address": job.address}
+        if (looked := job.looked) is None:
             return told
-        shown = {"functions": functions_told(looked.functions), "steps": list(looked.never)}
-        return told | shown | {"complete": looked.complete}
+        lines = {"functions": functions_told(looked.functions), "steps": list(looked.never)}
+        return {**told, **lines, "complete": looked.complete}
 
     def cancel(self, given: Fields) -> dict[str, Any]:
         """Cancel a job."""

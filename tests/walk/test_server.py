@@ -17,7 +17,7 @@ from checker.requests.base.model import ModelRequest
 from checker.requests.exploring.walked import WalkRequest, request_of_row, row_of
 from checker.walk.app import LARGEST, Guard
 from checker.walk.continuing import Bounds, ContinuedModel
-from checker.walk.page import ASSETS, MODULES, joined, opened
+from checker.walk.page import ASSETS, MODULES, joined, opened, read
 from checker.walk.searching import searched, words_of_search
 from checker.walk.served import address_of
 from checker.walk.service import Service, others_of
@@ -75,9 +75,7 @@ def test_the_page_and_its_files_are_served() -> None:
 def _names(module: str) -> list[str]:
     import re
 
-    return re.findall(
-        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", ASSETS[module].data(), re.MULTILINE
-    )
+    return re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", read(module), re.MULTILINE)
 
 
 def test_a_saved_walk_replays(tmp_path: Path) -> None:
