@@ -10,14 +10,14 @@ from itertools import groupby
 from typing import Any
 
 from traces.explain.effects import changed
-from traces.explain.names import message_text, process_name
+from traces.explain.names import message_text
 from traces.explain.why import reason
 from traces.pages.markup import Attributes, tag, text
 from traces.pages.shell import environment
 from traces.pictures.geometry import Geometry, geometry_of
 from traces.pictures.picture import Cone, Picture, picture_of
 from traces.pictures.signs import signs
-from traces.pictures.states import table_of
+from traces.pictures.states import Kept, table_of
 from traces.pictures.svg import STYLE, Pen, diagram, outside
 from traces.pictures.words import words_of
 from traces.record.trace import Trace
@@ -93,11 +93,6 @@ def rendered(run: Mapping[str, Any], story: Sequence[tuple[str, str]] = (), firs
     return page.render(style=STYLE, run=run, story=story, first=first)
 
 
-def events_of(picture: Picture) -> list[tuple[int, str]]:
-    """Return the events of the steps, each with the number of its step."""
-    return [(row.number, said) for row in picture.rows for said in row.events]
-
-
 @naming_processes
 def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, Any]:
     """Return what the page template needs for a run.
@@ -108,26 +103,44 @@ def shown(trace: Trace, name: str = "", cone: Cone | None = None) -> dict[str, A
         cone: the step whose causal cone is highlighted; None for no highlight.
     """
     picture, why = picture_of(trace, cone), reason(trace)
+    steps = [
+        {
+            "number": row.number,
+            "headline": row.headline,
+            "named": row.named,
+            "events": row.events,
+            "changes": row.changes,
+            "tabled": [c.text for c in changed(trace, row.number) if c.place and len(c.processes) == 1],
+            "words": words_of(trace.model, step),
+            "message": message_text(step.message, trace.model) if step.message is not None else "",
+        }
+        for row, step in zip(picture.rows, trace.steps, strict=True)
+    ]
+    run = walked(picture, steps, table_of(trace))
+    return run | {"name": name} | ({"events": why.events} if why is not None else {})
+
+
+def walked(picture: Picture, steps: Sequence[Mapping[str, Any]], fields: Sequence[Kept]) -> dict[str, Any]:
+    """Return what the page template needs for a picture with a walk through its steps.
+
+    Args:
+        picture: what is drawn.
+        steps: what is said of each step.
+        fields: what the walk shows of the states.
+    """
     return {
-        "name": name,
+        "name": "",
         "picture": picture,
-        "events": why.events if why is not None else events_of(picture),
+        "events": [(row.number, said) for row in picture.rows for said in row.events],
         "diagram": drawn(picture),
         "legend": explained(picture),
-        "steps": [
-            {
-                "number": row.number,
-                "headline": row.headline,
-                "named": row.named,
-                "events": row.events,
-                "changes": row.changes,
-                "tabled": [c.text for c in changed(trace, row.number) if c.place and len(c.processes) == 1],
-                "words": words_of(trace.model, step),
-                "message": message_text(step.message, trace.model) if step.message is not None else "",
-            }
-            for row, step in zip(picture.rows, trace.steps, strict=True)
-        ],
-        "data": walked(trace, picture),
+        "steps": steps,
+        "data": {
+            "processes": picture.lanes,
+            "named": [row.number for row in picture.rows if row.named],
+            "count": len(picture.rows),
+            "fields": [{"name": k.name, "doc": k.doc, "of": k.whose, "kept": k.kept, "cells": k.cells} for k in fields],
+        },
     }
 
 
@@ -197,15 +210,3 @@ def explained(picture: Picture) -> list[tuple[str, str]]:
     """Return the legend: each sign of the diagram as markup, and its meaning."""
     size: Attributes = {"width": 30, "height": 20, "viewBox": "-1 -10 30 20", "class": "zp", "aria-hidden": "true"}
     return [(tag("svg", size, sign), said) for sign, said in signs(picture)]
-
-
-def walked(trace: Trace, picture: Picture) -> dict[str, Any]:
-    """Return what the walk through the steps shows of the states."""
-    return {
-        "processes": [process_name(p) for p in range(trace.configuration.nodes)],
-        "named": [row.number for row in picture.rows if row.named],
-        "count": len(picture.rows),
-        "fields": [
-            {"name": k.name, "doc": k.doc, "of": k.whose, "kept": k.kept, "cells": k.cells} for k in table_of(trace)
-        ],
-    }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from traces.explain.flights import Fate, Flight
 from traces.pictures.picture import Arrow, Mark, Picture, Row, Stretch
@@ -237,8 +236,8 @@ def said_of(item: Item, lane: int) -> tuple[str, str, Mark | None]:
 
 def page_of_logs(drawn: LogPicture, verdict: str) -> str:
     """Return the page to walk through, which begins with the verdict."""
-    from traces.pictures.html import drawn as diagram_of
-    from traces.pictures.html import events_of, explained, rendered
+    from traces.pictures.html import rendered, walked
+    from traces.pictures.states import Kept
 
     picture = drawn.picture
     steps = [
@@ -248,16 +247,5 @@ def page_of_logs(drawn: LogPicture, verdict: str) -> str:
         }
         for row in picture.rows
     ]  # fmt: skip
-    fields: list[dict[str, Any]] = [
-        {"name": name, "doc": doc, "of": "process", "kept": "process", "cells": drawn.values[name]}
-        for name, doc in FIELDS.items()
-    ]
-    run = {
-        "name": "", "picture": picture, "diagram": diagram_of(picture), "legend": explained(picture), "steps": steps,
-        "events": events_of(picture),
-        "data": {
-            "processes": list(picture.lanes), "named": [row.number for row in picture.rows if row.named],
-            "count": len(picture.rows), "fields": fields,
-        },
-    }  # fmt: skip
-    return rendered(run, first=verdict)
+    fields = [Kept(name, doc, "process", "process", tuple(drawn.values[name])) for name, doc in FIELDS.items()]
+    return rendered(walked(picture, steps, fields), first=verdict)
