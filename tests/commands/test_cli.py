@@ -6,7 +6,6 @@ import json
 import os
 import pty
 import re
-import resource
 import shlex
 import signal
 import subprocess
@@ -391,26 +390,3 @@ def test_a_list_is_searched_by_words() -> None:
 def rows_of(table: str) -> list[str]:
     """The rows of a table, without its head and what stands below each."""
     return [line for line in table.splitlines()[1:] if not line.startswith(" ")]
-
-
-def spent() -> float:
-    """Processor time of the processes that have ended, in seconds: others may share the machine."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-@pytest.mark.slow(seconds=1)
-def test_start_up_is_fast_enough_for_a_tiny_model() -> None:
-    """It costs at most so often what importing four libraries costs, measured beside it: machines differ."""
-    subprocess.run([*COMMAND, *TINY], stdout=subprocess.DEVNULL, check=True)
-    imports = [sys.executable, "-c", "import click, jinja2, llvmlite.binding, rich.table"]
-
-    def ratio() -> float:
-        both = []
-        for command in ([*COMMAND, *TINY], imports):
-            before = spent()
-            subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-            both.append(spent() - before)
-        return both[0] / both[1]
-
-    assert any(ratio() < 12 for _ in range(3))
