@@ -18,6 +18,7 @@ from zabspec.language.python.reference import StateView
 from zabspec.live.phase import is_strong
 from zabspec.live.worlds import IN_WORLDS
 from zabspec.properties import ProgressProperty
+from zabspec.worlds.actor import receivable
 
 KEPT_NODES = 1 << 14  # whose messages are kept
 
@@ -102,7 +103,9 @@ class FairRuns:
         if code.overtakes:
             self.mail = bag = Bag(code, graph, data, fair)
             # of a channel from which nothing is received a message stays receivable, unless its receipt changes nothing
-            self.asked &= ~(graph.vain & sum(1 << k for k in bag.classes))
+            # or its process leaves it in flight
+            waits = code.model.program.namespace[receivable.__name__] is not receivable
+            self.asked &= ~((-1 if waits else graph.vain) & sum(1 << k for k in bag.classes))
         self.waited = int(machine(all_waits)(graph))
         self.components = Components(nodes=max(1, graph.nodes))
         self.found_for = -1  # what the components are of: the bit of what waits; 0: all nodes; -1: nothing yet

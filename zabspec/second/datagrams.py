@@ -77,7 +77,8 @@ class Datagrams(World):
         for entry in dict.fromkeys(flight):
             source, target, ahead, _ = entry
             letter = self.flight.letter(entry)
-            if up[target] and (self.model.network != FIFO or ahead == 0):
+            first = self.model.network != FIFO or ahead == 0
+            if up[target] and first and self.ask("receivable", True, target, source, letter):
                 receive = lambda e=entry, m=letter: self.receive(e, m)  # noqa: E731
                 yield Step("receive", 17, receive, target, source, letter, fails=True)
                 if self.has_left("duplicates"):

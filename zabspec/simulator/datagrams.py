@@ -25,6 +25,7 @@ from zabspec.worlds.actor import (
     on_message,
     on_start,
     on_timer,
+    receivable,
     timer_armed,
 )
 from zabspec.worlds.datagrams import ANY_ORDER, IN_ORDER
@@ -100,13 +101,17 @@ def arm_timer(s: State, p: Node, timer: int) -> None:
 
 
 def deliver_due(s: State) -> None:
-    """Deliver what is due, in the heap's order; mail to a process that is down is lost, or waits if nothing is lost."""
+    """Deliver what is due, in the heap's order; mail to a process that is down is lost, or waits if nothing is lost.
+
+    What a process does not take yet waits, and in an order what is behind it.
+    """
     while s.sim_queued > 0 and time_of(s.sim_queue[0]) <= s.sim_moment:
         word = take_out(s, 0)
         slot = slot_of(word)
         p = s.sim_flight[slot].source
         q = s.sim_flight[slot].target
-        if s.sim_order == IN_ORDER and (is_down(s, q) or s.sim_blocked[p][q]):
+        late = s.sim_order == IN_ORDER and (is_down(s, q) or s.sim_blocked[p][q])
+        if late or (not is_down(s, q) and (is_behind(s, slot) or not receivable(s, q, p, s.sim_flight[slot]))):
             push(s, word + TICK)
         else:
             if is_down(s, q):
@@ -116,6 +121,20 @@ def deliver_due(s: State) -> None:
                 step_taken(s, RECEIVE, q, p, slot)
                 after_event(s)
             release(s, slot)
+
+
+def is_behind(s: State, slot: int) -> bool:
+    """Return whether, in an order, an earlier message between the same two processes waits to be received."""
+    if s.sim_order != ANY_ORDER:
+        for k in range(s.sim_queued):
+            other = slot_of(s.sim_queue[k])
+            if (
+                s.sim_flight[other].source == s.sim_flight[slot].source
+                and s.sim_flight[other].target == s.sim_flight[slot].target
+                and s.sim_flight[other].sim_number < s.sim_flight[slot].sim_number
+            ):
+                return True
+    return False
 
 
 def fire_timers(s: State, p: Node) -> None:

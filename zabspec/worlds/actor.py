@@ -175,7 +175,7 @@ def oracle_may_name(s: State, p: Node, l: Node) -> bool:
 
 
 def receivable(s: State, p: Node, f: Node, m: AnyMessage) -> bool:
-    """Return whether leader p takes m, at the head of its channel from f, now."""
+    """Return whether p takes m from f now: a message in flight, or at the head of the channel of leader p from f."""
     return True
 
 

@@ -7,7 +7,7 @@ end of the run. Explorations may leave out receipts that do nothing, since the m
 On an ordered network no message overtakes another between the same two processes: the ones that it would overtake are
 lost. Its runs are runs of the other network too, and far fewer. On a network in order (`fifo`) none is lost either: a
 message is received when no other from the same process is ahead of it. There no receipt is left out, since what is
-behind the message waits for it.
+behind the message waits for it. A process may leave a message in flight until it takes it (`receivable`).
 
 Beyond that the network may lose messages in flight, or deliver them again: each costs a budget.
 
@@ -46,6 +46,7 @@ from zabspec.worlds.actor import (
     on_start,
     on_timer,
     outage,
+    receivable,
     timer_armed,
     went_down,
 )
@@ -172,12 +173,15 @@ def enabled(s: State, out: Words) -> None:
             if goes_on(s, k) and may_act(s, p, k):
                 emit_which(out, ACTION, p, k)
     for k in range(len(s.in_flight)):
-        if not is_down(s, s.in_flight[k].target) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
-            offer_receipt(s, out, RECEIVE, s.in_flight[k].target, s.in_flight[k].source, k)
-            if s.duplicates_left > 0:
-                offer_receipt(s, out, REPEAT, s.in_flight[k].target, s.in_flight[k].source, k)
+        p = s.in_flight[k].target
+        source = s.in_flight[k].source
+        if not is_down(s, p) and (s.NETWORK != IN_ORDER or s.in_flight[k].ahead == 0):
+            if receivable(s, p, source, s.in_flight[k]):
+                offer_receipt(s, out, RECEIVE, p, source, k)
+                if s.duplicates_left > 0:
+                    offer_receipt(s, out, REPEAT, p, source, k)
         if s.drops_left > 0:
-            emit(out, DROP, s.in_flight[k].target, s.in_flight[k].source, k)
+            emit(out, DROP, p, source, k)
     for k in range(s.CHANGES):
         if may_change(s, k):
             emit_nobodys(out, ENVIRONMENT, k)

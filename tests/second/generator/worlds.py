@@ -68,6 +68,18 @@ def over_datagrams(b: Builder) -> None:
     hooks(b)
     if b.chance(0.3):
         timers(b)
+    drawn = b.random.getstate()  # what follows is as without it
+    if b.chance(0.2):
+        waits(b)
+    b.random.setstate(drawn)
+
+
+def waits(b: Builder) -> None:
+    """What a process leaves in flight."""
+    kinds = [mail.name for mail in b.words.mails if b.chance(0.6)]
+    said = " or ".join([*(f"m.kind == {kind}" for kind in kinds), *(["source == p"] if b.chance(0.2) else [])])
+    test = f"({said}) or {guard(b)}" if said else guard(b)
+    b.parts.append(["def receivable(s: State, p: Node, source: Node, m: AnyMessage) -> bool:", f"    return {test}"])
 
 
 def one_receiver(b: Builder) -> None:
