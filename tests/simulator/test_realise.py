@@ -19,14 +19,15 @@ from traces import write_trace
 from traces.judging.simulated import breaks, judge, judged_properties, verdicts, why_not_judged
 from traces.shorten.realise import Realised, Wanted, attempt, command_line, realise, wanted_of
 from zabspec.model import Configuration
+from zabspec.simulator.run import Run
 
-LAB = Wanted("prefix", "db19", "", 3, "")
+LAB = Wanted("prefix", Run(0))
 
 
 @pytest.mark.slow(seconds=1)
 @pytest.mark.parametrize("name", ["prefix", "one-leader-an-epoch"])
 def test_the_printed_command_shows_it(name: str) -> None:
-    found = realise(Wanted(name, "db19", "", 3, ""), 20_000, 120, 2)
+    found = realise(Wanted(name, Run(0)), 20_000, 120, 2)
     assert isinstance(found, Realised)
     words = shlex.split(command_line(found.run))
     assert words[0] == "zabcheck"
@@ -85,9 +86,11 @@ def test_one_property_alone_is_judged_as_all_are(number: int) -> None:
 
 @pytest.mark.slow(seconds=2)
 def test_limits_are_kept() -> None:
-    assert realise(Wanted("agreement", "zab", "", 3, ""), 7, HANG, 2) == 7
+    assert realise(Wanted("agreement", Run(0, protocol="zab")), 7, HANG, 2) == 7
     """A search that does not look at the clock goes on without end; it is given a minute."""
-    code = "from traces.shorten.realise import *; print(realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 1, 2))"
+    code = (
+        "from traces.shorten.realise import *; print(realise(Wanted('agreement', Run(0, protocol='zab')), 10**9, 1, 2))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
     assert int(done.stdout) in range(10**6)
 
@@ -95,7 +98,9 @@ def test_limits_are_kept() -> None:
 @pytest.mark.slow(seconds=1)
 def test_no_worker_outlives_the_search() -> None:
     """Not even when the search is killed."""
-    code = "from traces.shorten.realise import *; realise(Wanted('agreement', 'zab', '', 3, ''), 10**9, 36_000, 2)"
+    code = (
+        "from traces.shorten.realise import *; realise(Wanted('agreement', Run(0, protocol='zab')), 10**9, 36_000, 2)"
+    )
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as search:
         assert until(lambda: len(members(search.pid)) >= 3)
         search.kill()
@@ -187,6 +192,6 @@ def test_a_run_of_what_its_world_bounds_has_its_budgets_and_start(tmp_path: Path
     assert budgets in text
     path.write_text(text.replace(budgets, 'budgets={"writes": 1, "elections": 1}, bounded_by_world=True,'))
     wanted = wanted_of("promises-are-kept", Configuration(str(path), "idle", start="full", budgets="writes=3"))
-    assert (wanted.budgets, wanted.start) == ("writes=3,elections=1", "full")
+    assert (wanted.run.budgets, wanted.run.start) == ("writes=3,elections=1", "full")
     run = attempt(wanted, 1)
-    assert (run.budgets, run.start) == (wanted.budgets, "full")
+    assert (run.budgets, run.start) == (wanted.run.budgets, "full")

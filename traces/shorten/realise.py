@@ -37,20 +37,13 @@ class Wanted:
 
     Attributes:
         property_name: the property to violate.
-        protocol, variant, nodes, network, budgets, parameters, start, quorums: the configuration of a run.
+        run: what all runs have in common.
         faults: the kinds of fault that a run may have; all for this project's own protocols.
     """
 
     property_name: str
-    protocol: str
-    variant: str
-    nodes: int
-    network: str
-    budgets: str = ""
-    parameters: str = ""
-    start: str = ""
+    run: Run
     faults: frozenset[str] = frozenset(FAULTS)
-    quorums: str = ""
 
 
 @dataclass(frozen=True)
@@ -69,15 +62,14 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
     budget need not survive a crash.
     """
     found = PROTOCOLS[c.protocol]
-
-    def wanted(network: str, faults: frozenset[str]) -> Wanted:
-        return Wanted(
-            property_name, c.protocol, c.variant, c.nodes, network, c.budgets, c.parameters, c.start, faults, c.quorums
-        )
-
-    if found.declared.bounded_by_world:
-        network = c.network if c.network not in ("fifo", "datagrams") else ""  # those are the usual ones
-        return wanted(network, frozenset(FAULTS))
+    ours = found.declared.bounded_by_world
+    run = Run(
+        0, c.nodes, protocol=c.protocol, variant=c.variant, budgets=c.budgets, parameters=c.parameters, start=c.start,
+        network="" if ours and c.network in ("fifo", "datagrams") else c.network,  # those are the usual ones
+        quorums=c.quorums,
+    )  # fmt: skip
+    if ours:
+        return Wanted(property_name, run)
     lossy = "lose" in found.world.lacks or c.losses + c.partitions > 0  # what a cut costs, where it costs something
     costs = {
         "crash": c.crashes,
@@ -88,7 +80,7 @@ def wanted_of(property_name: str, c: Configuration) -> Wanted:
         "heal": lossy,
     }
     faults = frozenset(kind for kind, left in costs.items() if left) - found.world.lacks
-    return wanted(c.network, faults)
+    return Wanted(property_name, run, faults)
 
 
 def attempt(wanted: Wanted, number: int) -> Run:
@@ -97,22 +89,10 @@ def attempt(wanted: Wanted, number: int) -> Run:
     seed = number // ROUND * BATCH + number % BATCH
     source = random.Random(number)
     rounds = source.choice((600, 1000, 2000))
-    run = Run(
-        seed=seed,
-        nodes=wanted.nodes,
-        rounds=rounds,
-        proposals=source.choice((3, 5, 10, 20, 40)),
-        protocol=wanted.protocol,
-        variant=wanted.variant,
-        network=wanted.network,
-        budgets=wanted.budgets,
-        parameters=wanted.parameters,
-        start=wanted.start,
-        quorums=wanted.quorums,
-    )
+    run = replace(wanted.run, seed=seed, rounds=rounds, proposals=source.choice((3, 5, 10, 20, 40)))
     if roughness >= 1:
         run = replace(run, delays=source.choice((10, 40, 90, 150)))
-    if roughness >= 2 and wanted.nodes > 1:
+    if roughness >= 2 and run.nodes > 1:
         run = replace(run, faults=tuple(f for f in _faults(run, source, roughness) if f.kind in wanted.faults))
     return run
 
@@ -190,7 +170,7 @@ def realise(wanted: Wanted, attempts: int, seconds: float, workers: int) -> Real
         KeyError: simulated runs are not checked against the property.
         KeyboardInterrupt: as it came; nothing is left running.
     """
-    names = [p.name for p in judged_properties(wanted.protocol)]
+    names = [p.name for p in judged_properties(wanted.run.protocol)]
     if wanted.property_name not in names:
         raise KeyError(wanted.property_name)
     bit = names.index(wanted.property_name)
