@@ -25,12 +25,9 @@ from .truth import disputed, faults, lies
 LIMIT = 8.0  # CPU seconds until a command is told to end
 
 
-def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> Iterator[tuple[Outcome, list[str]]]:
+def campaign(made: Path, count: int, files: int, seed: int, limit: float) -> Iterator[tuple[Outcome, list[str]]]:
     """So many fuzzed commands, then so many changed files; each ending with what is wrong about it."""
-    load()
-    made, work = folder / "made", folder / "work"
-    made.mkdir()
-    samples(made)
+    work = made.with_name("work")
     for words in commands(count, seed):
         fresh(made, work)
         outcome = run(words, work, limit)
@@ -47,12 +44,9 @@ def campaign(folder: Path, count: int, files: int, seed: int, limit: float) -> I
         yield outcome, wrong
 
 
-def ends(folder: Path, found: Iterable[Case], limit: float) -> Iterator[tuple[Outcome, list[str]]]:
+def ends(made: Path, found: Iterable[Case], limit: float) -> Iterator[tuple[Outcome, list[str]]]:
     """Commands that are cut short, each ending with what is wrong about it."""
-    load()
-    made, work = folder / "made", folder / "work"
-    made.mkdir()
-    samples(made)
+    work = made.with_name("work")
     for case in found:
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(made, work)
@@ -63,11 +57,9 @@ def ends(folder: Path, found: Iterable[Case], limit: float) -> Iterator[tuple[Ou
         yield outcome, [*found_wrong, *about] if found_wrong else []
 
 
-def declarations(folder: Path, count: int, seed: int) -> Iterator[tuple[Outcome, list[str]]]:
+def declarations(made: Path, count: int, seed: int) -> Iterator[tuple[Outcome, list[str]]]:
     """So many commands derived from the declarations of requests, each ending with what is wrong about it."""
-    made, work, fuzzer = folder / "made", folder / "work", DeclaredFuzzer(seed)
-    made.mkdir(parents=True)
-    samples(made)
+    work, fuzzer = made.with_name("work"), DeclaredFuzzer(seed)
     for _ in range(count):
         fresh(made, work)
         outcome = run_here(fuzzer.command(), work)
@@ -106,15 +98,16 @@ def main() -> int:
     if given.most is not None:
         short = random.Random(given.seed).sample(short, min(given.most, len(short)))
     short += signals_at_random(given.signals, given.seed)
-    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as other:
-        fuzzed: Iterable[tuple[Outcome, list[str]]] = ()
-        if given.commands or given.files:
-            fuzzed = campaign(Path(folder), given.commands, given.files, given.seed, given.limit)
+    with tempfile.TemporaryDirectory() as folder:
+        load()
+        made = Path(folder) / "made"
+        made.mkdir()
+        samples(made)
         with contextlib.suppress(KeyboardInterrupt):  # the figures say how far it got
             for o, faulty in chain(
-                fuzzed,
-                ends(Path(other), short, max(LATE, given.limit)) if short else (),
-                declarations(Path(folder) / "declared", given.declared, given.seed) if given.declared else (),
+                campaign(made, given.commands, given.files, given.seed, given.limit),
+                ends(made, short, max(LATE, given.limit)),
+                declarations(made, given.declared, given.seed),  # in this process, which has threads from then on
             ):
                 name = o.words[0] if o.words and not o.words[0].startswith("-") else "explore"
                 codes[name, o.code] += 1
