@@ -14,7 +14,7 @@ import pytest
 from checker.commands import deriving, publishing
 from checker.report.answer import Answered
 from checker.report.formats.registry import formats_of
-from checker.report.result import Result
+from checker.report.result import NOT_REACHED, Result
 
 
 def squashed(text: str) -> str:
@@ -35,6 +35,8 @@ def unlike(result: Result) -> list[str]:
         said = (written.get("sentence", result.sentence), written.get("exit_code", result.exit_code))
         wrong += ["JSON"] if said != (result.sentence, result.exit_code) else []
         clauses += [written["headline"]] if "headline" in written else []
+        word = str(written.get("answer", written.get("verdict")))
+        wrong += ["JSON's word"] if word == NOT_REACHED and not result.sentence.startswith(word) else []
     made = {name: one.render(result).decode() for name, one in formats_of(result.kind).items()}
     pages = {name: text for name, text in made.items() if name == "html"}
     if isinstance(result, Answered):

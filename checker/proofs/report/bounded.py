@@ -163,9 +163,8 @@ class Bounded(Answered):
 
     def details(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
-        vacuous = self.exit_code == NO_VERDICT and len(self.unreached) == len(self.judged)
         return {
-            "answer": NOT_REACHED if vacuous else names[self.exit_code],
+            "answer": NOT_REACHED if self.sentence.startswith(NOT_REACHED) else names[self.exit_code],
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
             "premises": self.premises,
