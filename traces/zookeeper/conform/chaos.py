@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import random
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from traces.zookeeper.conform.taps import Recorder, Tap
 from traces.zookeeper.reenact.distributions import Cannot, Release
-from traces.zookeeper.reenact.ensemble import place_shim
+from traces.zookeeper.reenact.ensemble import closed, connected, place_shim
 from traces.zookeeper.reenact.servers import Server, free_ports, limit_lines, wait_for_logs
 from zabspec.limits import Deadline
 from zabspec.temporary import temporary_folder
@@ -167,18 +165,10 @@ class Chaos:
     # --- clients -----------------------------------------------------------------------------------
 
     def client(self, hosts: str, seconds: float) -> Any:
-        kazoo = import_module("kazoo.client")
-        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-        made = kazoo.KazooClient(
-            hosts, timeout=self.session, randomize_hosts=False,
-            connection_retry={"max_tries": -1, "delay": 0.1, "max_delay": 0.5},
-        )  # fmt: skip
-        self.clients.append(made)
-        try:
-            made.start(seconds)
-        except Exception as problem:
-            raise Cannot(f"a client got no session: {type(problem).__name__}") from None
-        return made
+        retry = {"max_tries": -1, "delay": 0.1, "max_delay": 0.5}
+        return connected(
+            self.clients, hosts, seconds, timeout=self.session, randomize_hosts=False, connection_retry=retry
+        )
 
     def write(self, k: int, client: Any) -> None:
         """Write one node after another as a client, waiting for each answer.
@@ -367,9 +357,7 @@ class Chaos:
             with contextlib.suppress(Cannot):
                 self.read(n)
         for client in self.clients:
-            with contextlib.suppress(Exception):
-                client.stop()
-                client.close()
+            closed(client)
         self.clients.clear()
         for n in self.numbers:
             self.kill(n)
@@ -421,9 +409,7 @@ class Chaos:
             with contextlib.suppress(Exception):
                 tap.end()
         for client in self.clients:
-            with contextlib.suppress(Exception):
-                client.stop()
-                client.close()
+            closed(client)
         self.clients.clear()
         self.recorder.close()
         self.held.close()

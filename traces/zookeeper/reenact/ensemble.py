@@ -353,21 +353,8 @@ class Ensemble:
         Raises:
             Cannot: no session within that time.
         """
-        import logging
-
-        kazoo = import_module("kazoo.client")
-        logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-        made = kazoo.KazooClient(
-            f"127.0.0.1:{self.servers[n].client}",
-            timeout=300,
-            connection_retry=RETRY | ({"max_tries": -1} if lasting else {}),
-        )
-        self.clients.append(made)
-        try:
-            made.start(seconds)
-        except Exception as problem:
-            raise Cannot(f"a client got no session from server {n}: {type(problem).__name__}") from None
-        return made
+        hosts, retry = f"127.0.0.1:{self.servers[n].client}", RETRY | ({"max_tries": -1} if lasting else {})
+        return connected(self.clients, hosts, seconds, f" from server {n}", timeout=300, connection_retry=retry)
 
     def open_all(self) -> None:
         """Open all gates and links."""
@@ -375,6 +362,25 @@ class Ensemble:
         for gates in self.gates.values():
             gates.open(*EVERY)
         self.regroup(self.numbers)
+
+
+def connected(clients: list[Any], hosts: str, seconds: float, named: str = "", **given: Any) -> Any:
+    """Connect a client of kazoo, and add it to some before it has a session.
+
+    Raises:
+        Cannot: no session within some seconds; the message says from whom.
+    """
+    import logging
+
+    kazoo = import_module("kazoo.client")
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL)
+    made = kazoo.KazooClient(hosts, **given)
+    clients.append(made)
+    try:
+        made.start(seconds)
+    except Exception as problem:
+        raise Cannot(f"a client got no session{named}: {type(problem).__name__}") from None
+    return made
 
 
 def closed(client: Any) -> None:
