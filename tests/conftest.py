@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -190,6 +190,21 @@ def short_opinion() -> int:
 @pytest.fixture
 def usual_opinion(short_opinion: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("checker.opinion.searched.FEWEST", short_opinion)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Run the tasks of induction here: to start two processes takes seconds, which tests of wording need not spend."""
+    if not (HERE.parent / "checker/proofs").is_dir():  # the wing is missing
+        yield
+        return
+    from checker.proofs.symbolic import pool
+    from tests.small_protocols import Here, forgotten
+
+    here = SimpleNamespace(get_context=lambda _: SimpleNamespace(Pool=lambda *_: Here()), active_children=list)
+    monkeypatch.setattr(pool, "multiprocessing", here)
+    yield
+    forgotten()
 
 
 @pytest.fixture(scope="session")

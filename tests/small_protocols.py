@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
-
-import pytest
 
 from checker.proofs.symbolic import pool
 from checker.proofs.symbolic.assumptions import beside, sized
@@ -156,14 +154,6 @@ class Here:
     def terminate(self) -> None: ...
 
     def join(self) -> None: ...
-
-
-@pytest.fixture
-def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Run a pool's tasks in this process: starting one takes a second, which tests of wording need not spend."""
-    monkeypatch.setattr(pool.multiprocessing, "get_context", lambda _: SimpleNamespace(Pool=lambda *_: Here()))
-    yield
-    forgotten()
 
 
 def forgotten() -> None:

@@ -14,6 +14,7 @@ NAMES = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in sorted(
 
 
 @pytest.mark.slow(seconds=1)
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("name", NAMES)
 def test_commands_print_what_is_recorded(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name in NEEDS:

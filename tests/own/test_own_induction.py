@@ -18,7 +18,7 @@ from checker.proofs.symbolic.pool import Outcome, Question
 from checker.proofs.symbolic.solver import SolverAnswer
 from invariants import properties_of, property_named
 from invariants.binding import bound
-from tests.small_protocols import asked, in_this_process  # noqa: F401
+from tests.small_protocols import asked
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.python.sentences import sentence_of
 from zabspec.model import Configuration, Model

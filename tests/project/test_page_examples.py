@@ -51,6 +51,7 @@ def without_measurements(text: str) -> str:
 
 
 @pytest.mark.slow(seconds=4)
+@pytest.mark.usefixtures("in_this_process")
 @pytest.mark.parametrize("file", [TOP / "README.md", *PAGES], ids=lambda file: file.name)
 def test_examples_print_what_the_page_shows(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for times and rates. `python docs/regenerate.py FILE` updates the output. Pages share what they run."""

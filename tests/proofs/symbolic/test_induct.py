@@ -39,7 +39,7 @@ from invariants.proofs import CASES, CLAUSES, SHAPES
 from invariants.registry import STEP, Property
 from tests.commands.running import request_of
 from tests.patience import HANG
-from tests.small_protocols import SMALL, in_this_process  # noqa: F401
+from tests.small_protocols import SMALL
 from zabspec.language.python.reference import RangeError, StateView
 from zabspec.model import Configuration, Model
 from zabspec.proofs.symbolic_memory import values_of
