@@ -15,6 +15,7 @@ from checker.explore import memory
 from checker.requests import minimise as minimise_request
 from invariants import PROPERTIES, property_named
 from tests.replay.wandering import CASES, wandering
+from tests.transcript import file_of
 from traces import TraceError, build_trace, read_trace, verify, write_trace
 from traces.shorten.minimise import World, minimise
 from zabspec.model import Configuration, Model
@@ -49,6 +50,28 @@ def test_no_single_step_can_go() -> None:
 def test_what_cannot_be_shortened_stays(tmp_path: Path) -> None:
     trace = minimise(wandering("small-quorum")).trace
     assert minimise(trace).trace.schedule == trace.schedule
+
+
+def test_a_size_in_which_no_run_begins_is_not_tried(tmp_path: Path) -> None:
+    """What a run begins with names a process that a smaller model has not."""
+    path = tmp_path / "climb.py"
+    begins = """@initial
+def begins(s: State) -> None:
+    s.level[1] = choose(s, 2)
+
+
+@final
+def never(s: State) -> bool:
+    return s.level[0] > 3
+
+
+PROTOCOL ="""
+    text = file_of("own/terminal", "climb.py").replace("PROTOCOL =", begins)
+    path.write_text(text.replace("declare,", "choose, declare, initial,", 1), "utf-8")
+    done = CliRunner().invoke(main, ["--protocol", str(path), "--deadlock", "--trace", str(tmp_path / "it.json")])
+    assert done.exit_code == 1, done.output
+    done = CliRunner().invoke(main, ["minimise", str(tmp_path / "it.json")])
+    assert (done.exit_code, "no run is shorter" in done.output) == (0, True), done.output
 
 
 @pytest.mark.slow(seconds=1)

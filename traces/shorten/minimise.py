@@ -248,10 +248,7 @@ class Failing(World):
         self.judged = [property_named(failure.judged, known)] if failure.judged else []
 
     def like(self, configuration: Configuration, process: Callable[[int], int | None]) -> World | None:
-        try:
-            return Failing(configuration, self.failure)
-        except ERRORS:  # the smaller model has no initial state
-            return None
+        return Failing(configuration, self.failure)
 
     def trace(self, words: Sequence[int], deeds: Sequence[Deed]) -> Trace:
         return failing_trace(self.model, words, not self.failure.widen, self.judged)
@@ -466,7 +463,7 @@ def _in(
     """Yield the deeds in another configuration; without process `gone`, if given, the later ones are renumbered."""
     try:
         smaller = world.like(c, lambda p: renamed(p, gone))
-    except RequestError:
+    except (RequestError, *ERRORS):  # there is none, or it has no initial state
         return
     if smaller is None:
         return
