@@ -386,7 +386,11 @@ class Explored(Answered):
                 f"{r.generated:,}" + (" (reduced: only by transitions that were taken)" if r.reduced else ""),
             ),
             ("depth", f"{len(self.levels) - 1}" + (" (reduced)" if r.narrowed else "")),
-            ("terminal states", f"{r.terminal:,} ({self.terminal_means}{'; reduced' if r.narrowed else ''})"),
+            (
+                "terminal states",
+                f"{r.terminal:,}{'' if r.complete else ' of those expanded'}"
+                f" ({self.terminal_means}{'; reduced' if r.narrowed else ''})",
+            ),
             (
                 "fingerprint collision",
                 f"probability {r.collision_probability:.1e}" if r.collision_probability else "none",

@@ -55,6 +55,7 @@ def test_a_deadlock_is_a_violation_with_its_run(options: list[str]) -> None:
     depth = explore(request)["verdicts"]["deadlock"]["depth"]
     assert depth == 3
     assert f"VIOLATED: deadlock at depth {depth}" in said
+    assert "terminal states 0 of those expanded (no step is possible)" in said
     code, said = zabcheck(*asked, "--variant", "left_handed")
     assert code == 0, said
 
