@@ -25,13 +25,15 @@ class Premises:
 
     Attributes:
         properties: those whose premises were searched.
-        reached: by property the depth at which its premise is first true.
+        never_false: those of them that can never be False, which no premise puts to the test.
+        reached: by property the depth at which its premise is first true; without those.
         violated: by property the run that violates it.
         explored: each exploration's configuration, and its result.
         trouble: why nothing, or not everything intended, was explored; empty if it was.
     """
 
     properties: tuple[str, ...]
+    never_false: tuple[str, ...] = ()
     reached: dict[str, int] = field(default_factory=dict)
     violated: dict[str, Violation] = field(default_factory=dict)
     explored: list[tuple[Configuration, Exploration]] = field(default_factory=list)
@@ -39,7 +41,7 @@ class Premises:
 
     @property
     def missing(self) -> list[str]:
-        """The properties whose premise no explored run met, and that no run violated."""
+        """The properties that no explored run put to the test, and that no run violated."""
         return [name for name in self.properties if name not in self.reached and name not in self.violated]
 
     @property
@@ -88,8 +90,8 @@ def reached_by(
         every: whether properties whose premise is met are judged in larger configurations too.
         threads: 0 for one on each core.
     """
-    end, vain = Deadline(seconds), vacuous(Model(c), properties)
-    found = Premises(tuple(p.name for p in properties))
+    end, vain = Deadline(seconds), tuple(vacuous(Model(c), properties))
+    found = Premises(tuple(p.name for p in properties), vain)
     for stage in stages(c):
         judged = [p for p in properties if p.name in found.missing or (every and p.name not in found.violated)]
         if not found.missing and not every:

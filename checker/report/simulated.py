@@ -408,7 +408,7 @@ def verdict_word(v: Verdict) -> str:
         return "not judged"
     if not v.held:
         return "violated"
-    return "holds" if v.met else "premise not reached"
+    return result.HOLDS if v.met else result.NOT_REACHED if v.can_fail else result.UNFALSIFIABLE
 
 
 def said_of(v: Verdict, why: str) -> dict[str, Any]:

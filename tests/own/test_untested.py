@@ -94,14 +94,15 @@ def test_a_run_does_not_put_to_the_test_what_cannot_fail(tmp_path: Path, monkeyp
     vain = text.replace("@safety(witness=anything)", '@safety(over="history", witness=anything)')
     (tmp_path / "tpc.py").write_text(vain.replace('@safety(over="history", witness=two_decided)\n', ""))
     simulated = run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--check")
-    assert (simulated.exit_code, "premise not reached" in simulated.stdout) == (3, True)
+    assert (simulated.exit_code, "vain      can never be False" in simulated.stdout) == (3, True)
     assert run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--table", "run.parquet").exit_code == 0
     judged = json.loads(run("judge", "run.parquet", "--json").stdout)
     assert judged["exit_code"] == 3
     swept = run("sweep", "swept", "--protocol", "tpc.py", "--seeds", "1:3", "--rounds", 40)
-    assert "Premise reached in no run: vain" in " ".join(swept.stdout.split())
+    assert "Put to the test in no run: vain" in " ".join(swept.stdout.split())
     assert run("--protocol", "tpc.py", "--nodes", 2, "--mutate", 1, "--seed", 1).exit_code == 3
-    assert run("bmc", "--protocol", "tpc.py", "--nodes", 2, "--channel", 2, "--depth", 2).exit_code == 3
+    bounded = run("bmc", "--protocol", "tpc.py", "--nodes", 2, "--channel", 2, "--depth", 2)
+    assert (bounded.exit_code, bounded.stdout.startswith("can never be False: 0 of 1 property")) == (3, True)
     assert run("--protocol", "tpc.py", "--nodes", 2, "--witness", "vain", "--trace", "run.trace.json").exit_code == 0
     expect = 'expect = { verdict = "holds", source = "nowhere" }'
     checks = ["nodes = 2", 'engine = "simulate"\nseed = 3\nrounds = 40', 'engine = "replay"\ntrace = "run.trace.json"']

@@ -383,7 +383,7 @@ def test_a_sweep_that_finds_nothing_has_pictures(tmp_path: Path, proposals: int,
     text = (tmp_path / "x" / "report.md").read_text()
     assert "none violates any of" in text
     assert "this is not a proof" in text
-    assert "Premise reached in no run: " in text
+    assert "Put to the test in no run: " in text
     pictures = {path.stem: path.read_text() for path in (tmp_path / "x" / "plots").iterdir()}
     assert ("<text" in pictures["rates"], "nodes" in pictures) == (True, exit_code == 0)
     assert Path(json.loads(done.stdout)["table"]).exists()  # a folder, where a session of Spark is there

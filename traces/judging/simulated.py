@@ -240,10 +240,10 @@ class Judged(Simulator):
     @property
     def met(self) -> int:
         """Return the mask of the properties put to the test in the last run: it met the premise, and they can fail."""
-        return self._report[0] & ~self._vain
+        return self._report[0] & ~self.vain
 
     @cached_property
-    def _vain(self) -> int:
+    def vain(self) -> int:
         """Return the mask of the properties that can never be False."""
         never = vacuous(Model(Configuration(self.cluster.protocol, variant=self.cluster.variant)), self.properties)
         return sum(1 << k for k, p in enumerate(self.properties) if p.name in never)
@@ -259,15 +259,17 @@ class Verdict:
 
     Attributes:
         of: the property.
-        met: whether its premise was met.
+        met: whether it was put to the test.
         broken_at: the tick in which it first broke; -1 if it did not.
         judged: whether the recorded part of the run decides it.
+        can_fail: whether it is not one that can never be False.
     """
 
     of: Property
     met: bool
     broken_at: int
     judged: bool = True
+    can_fail: bool = True
 
     @property
     def held(self) -> bool:
@@ -308,7 +310,12 @@ def judge(
         watch(judged)
         broken = judged.verdicts(run)
         return judged, [
-            Verdict(p, bool(judged.met >> k & 1), judged.first_broken(k) if broken >> k & 1 else NEVER)
+            Verdict(
+                p,
+                bool(judged.met >> k & 1),
+                judged.first_broken(k) if broken >> k & 1 else NEVER,
+                can_fail=not judged.vain >> k & 1,
+            )
             for k, p in enumerate(judged.properties)
         ]
 

@@ -10,8 +10,9 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from checker.proofs.evidence.store import Entry
+from checker.proofs.report.induction import why_untested
 from checker.report.evidence import INDUCTIVE, PROOF, PROVED, REFINEMENT, REFINES
-from checker.report.result import plural, some
+from checker.report.result import NOT_REACHED, plural, some
 from checker.requests.base.watch import Watch
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from zabspec.model import Configuration
 
 NOT_PROVED, UNDECIDED, KEPT = "not proved", "undecided", "inductive"
-NO_RUN = "premise not reached"
 
 # Called with a description of the current work.
 Tell = Callable[[str], None]
@@ -80,7 +80,9 @@ def claim(v: Verdict, outcome: Outcome, open_clauses: Sequence[str]) -> str:
         return UNDECIDED
     if open_clauses or outcome.obstacles or outcome.errors or outcome.groundless or outcome.question.assumed:
         return NOT_PROVED
-    return f"{KEPT}, {NO_RUN}" if name in outcome.unreached or outcome.premises is None else KEPT
+    if outcome.premises is None:
+        return f"{KEPT}, {NOT_REACHED}"
+    return f"{KEPT}, {why_untested(outcome.premises, name)}" if name in outcome.unreached else KEPT
 
 
 def bounds_of(outcome: Outcome) -> list[str]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
-from checker.report.result import NOT_REACHED, Counterexample, Part, plural
+from checker.report.result import NOT_REACHED, UNFALSIFIABLE, Counterexample, Part, plural
 from invariants.binding import vacuous
 from zabspec.language.layout.error_sites import met
 
@@ -85,9 +85,14 @@ class Bounded(Answered):
 
     @property
     def unreached(self) -> list[str]:
-        """The properties whose premise no checked run meets, and those that can never be False."""
-        premises = self.found.premises | dict.fromkeys(self.never_false, False)
-        return [p.name for p in self.judged if premises.get(p.name) is False]
+        """The properties whose premise no checked run meets, but for those that can never be False."""
+        premises, never = self.found.premises, self.never_false
+        return [p.name for p in self.judged if premises.get(p.name) is False and p.name not in never]
+
+    @property
+    def vacuity(self) -> str:
+        """Why no property is put to the test, if none is."""
+        return NOT_REACHED if self.unreached else UNFALSIFIABLE
 
     @property
     def unknown(self) -> list[str]:
@@ -120,7 +125,7 @@ class Bounded(Answered):
             return f"no verdict: {met(f.left_range)}; no other run violates a property {within}"
         tested = f"{len(self.tested)} of {plural(len(self.judged), 'property')} put to the test"
         if not self.tested:
-            what = "it is not known whether a premise is reached" if self.unknown else NOT_REACHED
+            what = "it is not known whether a premise is reached" if self.unknown else self.vacuity
             return f"{what}: {tested} {within} from {self.where}, none violated, {spent:.1f} s"
         return f"no violation {within} from {self.where}, {tested}, {spent:.1f} s"
 
@@ -133,7 +138,12 @@ class Bounded(Answered):
     @property
     def premises(self) -> dict[str, list[str]]:
         """The properties by whether the checked runs put them to the test."""
-        return {"put to the test": self.tested, NOT_REACHED: self.unreached, "premise not decided": self.unknown}
+        return {
+            "put to the test": self.tested,
+            NOT_REACHED: self.unreached,
+            UNFALSIFIABLE: [*self.never_false],
+            "premise not decided": self.unknown,
+        }
 
     @property
     def troubles(self) -> Sequence[str]:
@@ -164,7 +174,7 @@ class Bounded(Answered):
     def details(self) -> dict[str, Any]:
         names = {HELD: "bounded", VIOLATED: "violated", NO_VERDICT: "undecided"}
         return {
-            "answer": NOT_REACHED if self.sentence.startswith(NOT_REACHED) else names[self.exit_code],
+            "answer": self.vacuity if self.sentence.startswith(self.vacuity) else names[self.exit_code],
             "configuration": self.model.configuration.as_dict(),
             "properties": [p.name for p in self.judged],
             "premises": self.premises,

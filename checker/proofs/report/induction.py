@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
-from checker.report.result import Part
+from checker.report.result import NOT_REACHED, UNFALSIFIABLE, Part
 from checker.report.result import Verdict as Said
 
 if TYPE_CHECKING:
+    from checker.explore.premises import Premises
     from checker.proofs.symbolic.pool import Outcome, Question, Verdict
 
 HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
@@ -68,7 +69,7 @@ class Inductive(Answered):
             return []
         outcome, obstacles = self.outcome, self.outcome.obstacles
         if outcome.unmet:
-            obstacles = [*obstacles, f"--require-witness: premise not reached for {', '.join(outcome.unmet)}"]
+            obstacles = [*obstacles, f"--require-witness: not put to the test: {', '.join(outcome.unmet)}"]
         undecided = sum(v.word == "undecided" for v in outcome.verdicts)
         return [f"no verdict: {obstacles[0]}" if obstacles and not undecided else f"{undecided} clauses are undecided"]
 
@@ -119,7 +120,8 @@ def premises_object(outcome: Outcome) -> dict[str, Any] | None:
         return None
     return {
         "reached": found.reached,
-        "not_reached": found.missing,
+        "not_reached": [name for name in found.missing if name not in found.never_false],
+        "never_false": list(found.never_false),
         "violated": {name: list(v.schedule) for name, v in found.violated.items()},
         "required": list(outcome.required),
         "bounds": found.bounds,
@@ -135,7 +137,7 @@ def conclusion(outcome: Outcome) -> str:
     question, verdicts, kept = outcome.question, outcome.verdicts, proved_of(outcome)[0]
     within = f" of runs in which no step needs a larger {' or '.join(outcome.within)}" if outcome.within else ""
     empty = [name for name in outcome.unreached if name in kept]
-    vacuous = f"; for {len(empty)} of them no explored run reaches the premise" if empty else ""
+    vacuous = f"; {len(empty)} of them put to the test by no explored run" if empty else ""
     if outcome.refuted:
         vacuous += f"; {len(outcome.refuted)} violated in a run: {', '.join(outcome.refuted)}"
     if not question.chosen:
@@ -198,8 +200,9 @@ def premise_lines(outcome: Outcome) -> list[str]:
         said = "; ".join(f"{', '.join(names)} at depth {depth}" for depth, names in sorted(by_depth.items()))
         lines.append(f"premises reached by runs: {said}")
     lines += [f"violated in a run of {depth} steps: {name}" for name, depth in outcome.refuted.items()]
-    if found.missing:
-        lines.append(f"premises not reached by any explored run: {', '.join(found.missing)}")
+    for said, why in (("premises not reached by any explored run", NOT_REACHED), (UNFALSIFIABLE, UNFALSIFIABLE)):
+        names = [name for name in found.missing if why_untested(found, name) == why]
+        lines += [f"{said}: {', '.join(names)}"] if names else []
     return [*lines, f"explored for premises: {found.bounds}"]
 
 
@@ -239,7 +242,14 @@ def verdict_text(v: Verdict, outcome: Outcome) -> str:
         word = f"k-inductive (k = {v.k})"
     else:
         word = "follows" if v.follows and v.holds else KEPT if v.holds and outcome.question.chosen else v.word
-    return f"{word}, premise not reached" if v.clause.name in outcome.unreached else word
+    if outcome.premises is None or v.clause.name not in outcome.unreached:
+        return word
+    return f"{word}, {why_untested(outcome.premises, v.clause.name)}"
+
+
+def why_untested(found: Premises, name: str) -> str:
+    """Return why no run put a property to the test."""
+    return UNFALSIFIABLE if name in found.never_false else NOT_REACHED
 
 
 def counterexample(v: Verdict) -> list[str]:
@@ -295,8 +305,8 @@ def verdict_word(v: Verdict, outcome: Outcome) -> str:
 
 
 def premise_reached(v: Verdict, outcome: Outcome) -> bool | None:
-    """Return whether a run meets a property's premise; None if it has none, or runs were not searched."""
+    """Return whether a run meets a property's premise; None if that is not known or never matters."""
     found = outcome.premises
-    if found is None or v.clause.name not in found.properties:
+    if found is None or v.clause.name not in found.properties or v.clause.name in found.never_false:
         return None
     return v.clause.name not in found.missing

@@ -344,7 +344,7 @@ def outcome(**changes: Any) -> Any:
             clauses=("links",), with_premise=[agreement], assumed=(), configuration=Configuration(nodes=3)
         ),
         "refuted": {}, "obstacles": [], "errors": [], "groundless": [], "unreached": [],
-        "premises": SimpleNamespace(trouble=""), "unasked": 0, "taken": [],
+        "premises": SimpleNamespace(trouble="", never_false=()), "unasked": 0, "taken": [],
         "granted": ["3 processes"], "within": (),
     }  # fmt: skip
     return SimpleNamespace(**base | changes)

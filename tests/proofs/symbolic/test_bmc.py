@@ -140,7 +140,7 @@ def test_what_no_run_breaks_is_not_found() -> None:
     assert vacuous.exit_code == 3, vacuous.output
     report = json.loads(vacuous.stdout)
     assert report["answer"] == "premise not reached"
-    assert [len(names) for names in report["premises"].values()] == [0, 21, 0]
+    assert [len(names) for names in report["premises"].values()] == [0, 21, 0, 0]
 
 
 @pytest.mark.slow(seconds=5)

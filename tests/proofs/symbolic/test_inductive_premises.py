@@ -56,11 +56,11 @@ def test_a_proof_about_what_never_happens_is_reported_as_vacuous(
     assert ran.exit_code == 0, ran.output
     assert "premises not reached by any explored run: agreement" in ran.output
     assert "agreement               proved, premise not reached" in ran.output
-    assert "for 1 of them no explored run reaches the premise" in " ".join(ran.output.split())
+    assert "1 of them put to the test by no explored run" in " ".join(ran.output.split())
     assert re.search(r"explored for premises: nodes 2, crashes 1, .*: all \d+ states", " ".join(ran.output.split()))
     ran = induct(path, "--require-witness")
     assert ran.exit_code == 3
-    assert "--require-witness: premise not reached for agreement" in ran.output
+    assert "--require-witness: not put to the test: agreement" in ran.output
     ran = induct(path, "--require-witness=agreement", "--json")
     assert ran.exit_code == 3
     made = json.loads(ran.stdout)
@@ -69,6 +69,20 @@ def test_a_proof_about_what_never_happens_is_reported_as_vacuous(
     of = {c["clause"]: c["premise_reached"] for c in made["clauses"]}
     assert of["agreement"] is False
     assert of["one-decision"] is None, "a clause has no premise"
+
+
+@pytest.mark.slow(seconds=2)
+def test_a_property_that_can_never_be_false_is_not_one_whose_premise_no_run_meets(
+    tmp_path: Path, everything_is_proved: None
+) -> None:
+    path = tmp_path / "tpc.py"
+    path.write_text(TEXT.replace("if s.outcome[p] == 1 and s.outcome[q] == 2:", "if s.outcome[p] > 2:"), "utf-8")
+    said = " ".join(induct(path).output.split())
+    assert "can never be False: agreement explored for" in said
+    assert "agreement proved, can never be False" in said
+    assert "premise" not in said.replace("explored for premises", "")
+    made = json.loads(induct(path, "--json").stdout)
+    assert (made["premises"]["not_reached"], made["premises"]["never_false"]) == ([], ["agreement"])
 
 
 @pytest.mark.slow(seconds=2)

@@ -226,7 +226,7 @@ def verdict(question: Grid, summary: Summary) -> str:
         text += f"none violates any of {len(every.tallies)} properties. Runs are a sample; this is not a proof."
     unreached = [name for name, tally in every.tallies.items() if not tally.holds and not tally.violated]
     if unreached:
-        text += f" Premise reached in no run: {', '.join(unreached)}."
+        text += f" Put to the test in no run: {', '.join(unreached)}."
     if every.unfinished:
         text += f" {every.unfinished:,} runs have no verdict."
     return text
