@@ -51,11 +51,6 @@ class Finding:
     smaller: str
 
     @property
-    def repaired_by(self) -> str:
-        """The row whose repair it is."""
-        return self.shared or self.name
-
-    @property
     def test_path(self) -> str:
         """The path of the test in ZooKeeper's sources."""
         package = PACKAGE.search(self.test)

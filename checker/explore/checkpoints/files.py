@@ -50,6 +50,30 @@ class File:
 NOTHING = File("", 0, 0, 0)
 
 
+class Writer:
+    """A file that is being written.
+
+    Attributes:
+        size: bytes so far; `crc`: CRC-32 of them.
+    """
+
+    def __init__(self, name: str, out: Any) -> None:
+        self.name, self.out = name, out
+        self.size = self.crc = 0
+
+    def write(self, piece: Any) -> None:
+        view = memoryview(piece)
+        if view.nbytes:
+            view = view.cast("B")
+            self.out.write(view)
+            self.crc = zlib.crc32(view, self.crc)
+            self.size += len(view)
+
+    def file(self, count: int) -> File:
+        """Return the description of the written file, which holds `count` items."""
+        return File(self.name, self.size, self.crc, count)
+
+
 class Folder:
     """A folder on this machine.
 
@@ -85,14 +109,11 @@ class Folder:
         Raises:
             OSError: it cannot be written.
         """
-        size = crc = 0
         with self.path(name).open("wb") as out:
+            writer = Writer(name, out)
             for piece in chain(pieces, [bytes(PADDING)]):
-                view = memoryview(piece).cast("B")
-                out.write(view)
-                crc = zlib.crc32(view, crc)
-                size += len(view)
-        return File(name, size, crc, count)
+                writer.write(piece)
+        return writer.file(count)
 
     def read(self, file: File) -> bytes:
         """Return the whole content of a file, after checking it.

@@ -79,11 +79,11 @@ class Unknown:
     __hash__ = None  # type: ignore[assignment]
 
 
-class UnknownField:
-    """A field that is not known, with as many indices as it has axes."""
+class UnknownWhole:
+    """What is not known, and is neither compared nor tested as a whole."""
 
-    def __init__(self, way: Way, name: str, kind: object, axes: int) -> None:
-        self.way, self.text, self.kind, self.axes = way, name, kind, axes
+    def __init__(self, way: Way, text: str) -> None:
+        self.way, self.text = way, text
 
     def __eq__(self, other: object) -> bool:
         raise NotFollowed(self.text)
@@ -92,6 +92,14 @@ class UnknownField:
         raise NotFollowed(self.text)
 
     __hash__ = None  # type: ignore[assignment]
+
+
+class UnknownField(UnknownWhole):
+    """A field that is not known, with as many indices as it has axes."""
+
+    def __init__(self, way: Way, name: str, kind: object, axes: int) -> None:
+        super().__init__(way, name)
+        self.kind, self.axes = kind, axes
 
     def reached(self) -> Any:
         if self.axes:
@@ -108,19 +116,8 @@ class UnknownField:
         return UnknownField(self.way, f"{self.text}[{text_of(index)}]", self.kind, self.axes - 1).reached()
 
 
-class UnknownSet:
-    """A set that is not known: only membership is tested, it is not compared as a whole."""
-
-    def __init__(self, way: Way, text: str) -> None:
-        self.way, self.text = way, text
-
-    def __eq__(self, other: object) -> bool:
-        raise NotFollowed(self.text)
-
-    def __bool__(self) -> bool:
-        raise NotFollowed(self.text)
-
-    __hash__ = None  # type: ignore[assignment]
+class UnknownSet(UnknownWhole):
+    """A set that is not known: only membership is tested."""
 
     def __contains__(self, item: object) -> bool:
         return self.way.answer(f"({text_of(item)} in {self.text})")

@@ -16,36 +16,12 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import fs as _fs
 
-from checker.explore.checkpoints.files import PADDING, PIECE, Damaged, File, StorageError
+from checker.explore.checkpoints.files import PADDING, PIECE, Damaged, File, StorageError, Writer
 from zabspec.files import check_readable
 
 pafs: Any = _fs
 
-__all__ = ["Damaged", "File", "Storage", "StorageError"]
-
-
-class Writer:
-    """A file that is being written.
-
-    Attributes:
-        size: bytes so far; `crc`: CRC-32 of them.
-    """
-
-    def __init__(self, name: str, out: Any) -> None:
-        self.name, self.out = name, out
-        self.size = self.crc = 0
-
-    def write(self, piece: Any) -> None:
-        view = memoryview(piece)
-        if view.nbytes:
-            view = view.cast("B")
-            self.out.write(view)
-            self.crc = zlib.crc32(view, self.crc)
-            self.size += len(view)
-
-    def file(self, count: int) -> File:
-        """Return the description of the written file, which holds `count` items."""
-        return File(self.name, self.size, self.crc, count)
+__all__ = ["Damaged", "File", "Storage", "StorageError", "Writer"]
 
 
 @dataclass(frozen=True)

@@ -75,21 +75,9 @@ class Quick(RecordSearch):
 
     def slots_of(self, p: int) -> set[int]:
         """Return the slots that a server's own steps change."""
-        own = {self.up + f * self.n + p for f in range(self.n)} | {
-            self.unseen_up + f * self.n + p for f in range(self.n)
-        }
-        for name in (
-            "log",
-            "sync_queue",
-            "to_apply",
-            "to_be_applied",
-            "tree",
-            "last_processed",
-            "committed_log",
-            "acks",
-        ):
-            own.add(self.text.places[name].base + p)
-        return own
+        names = "log", "sync_queue", "to_apply", "to_be_applied", "tree", "last_processed", "committed_log", "acks"
+        links = {start + f * self.n + p for start in (self.up, self.unseen_up) for f in range(self.n)}
+        return links | {self.text.places[name].base + p for name in names}
 
     def bound(self, p: int) -> tuple[int, bool] | None:
         """Return the last zxid of a server's log when it next votes or starts, and whether it is killed before."""
