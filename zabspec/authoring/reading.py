@@ -79,7 +79,7 @@ from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
 from zabspec.language.program import OVERSEEING
 from zabspec.language.python.choosing import name_of
-from zabspec.language.python.lang import MessageName
+from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.meanings import is_number, is_value
 from zabspec.properties import BUILT_IN, DEADLOCK, TERMINAL, ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
@@ -1150,6 +1150,9 @@ class _Reader:
                 at = value if isinstance(value, FunctionType) else self.functions.get(base)
                 said = f"{name} is the name of what is made of {base}: rename it"
                 raise self.fail(at, said) if at is not None else misdeclared(self.name, ("constant", name), said)
+            if isinstance(value, RecordName) and not name[0].isupper():  # such names have our and Python's functions
+                said = f"a record has a name with a capital letter first: rename {name}"
+                raise misdeclared(self.name, ("class", name), said)
             ours = isinstance(value, FunctionType) and value.__module__ == "zabspec.language.python.lang"
             words = OWN_WORDS | WORDS_OF_ROLES if self.declared.roles else OWN_WORDS
             if isinstance(value, (FunctionType, int)) and name in words and not ours:
