@@ -51,6 +51,7 @@ from traces.explain.folding import folded
 from zabspec.authoring.unused import unused
 from zabspec.language.layout.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
+from zabspec.properties import DEADLOCK
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.starts import Schedule
 from zabspec.worlds.steps import BUDGETS, NUMBERED
@@ -524,7 +525,8 @@ class Explored(Answered):
 
         The same command with another name is for another property.
         """
-        held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.of != RUNTIME), "")
+        without = (NO_RUNTIME_ERROR.name, DEADLOCK)
+        held = next((p.name for p in self.listed if self.verdict(p) == HOLDS and p.name not in without), "")
         command = witness_command(self.request, held) if held else ""
         return [f"a shortest run that reaches the premise of a property: {command}"] if command else []
 

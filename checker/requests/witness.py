@@ -13,6 +13,7 @@ from checker.requests.base.model import BOUNDS, protocol_named
 from checker.requests.base.request import Option, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
+from zabspec.properties import DEADLOCK
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
@@ -50,9 +51,11 @@ class Witness(BoundedRequest):
         from zabspec.model import Model
 
         protocol_named(self.name)
-        judged = chosen_properties(names_in(self.properties), self.name, passes=True)
+        chosen = chosen_properties(names_in(self.properties), self.name, passes=True)
+        judged = [p for p in chosen if p.name != DEADLOCK]
         if not judged:
-            raise RequestError("no-runtime-error has no premise: every step checks it")
+            name, checks = (DEADLOCK, "state") if chosen else ("no-runtime-error", "step")
+            raise RequestError(f"{name} has no premise: every {checks} checks it")
         literal, passes = any(p.name == LITERAL for p in judged), any(p.passes for p in judged)
         configuration = self.configuration(literal, promises=True, passes=passes)
         model = Model(configuration)

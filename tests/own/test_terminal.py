@@ -106,6 +106,14 @@ def test_where_a_run_may_end_counts_spent_budgets_too(tmp_path: Path) -> None:
     assert "no step is possible, and at_top is False" in said
 
 
+def test_deadlock_has_no_premise_that_a_run_could_show(tmp_path: Path) -> None:
+    path = with_ends(tmp_path, AT_TOP)
+    code, said = zabcheck("--protocol", path, "--deadlock")
+    assert (code, "--witness" in said) == (0, False)
+    code, said = zabcheck("--protocol", path, "--witness", "deadlock")
+    assert (code, said) == (2, "zabcheck: deadlock has no premise: every state checks it")
+
+
 @pytest.mark.parametrize("mode", ["random", "best"])
 def test_a_search_at_random_judges_where_its_model_ends(tmp_path: Path, mode: str) -> None:
     """A walk that begins with less of a budget ends early, which is no deadlock of the model: swarm refuses."""
