@@ -19,6 +19,7 @@ from zabspec.language.layout.kinds import Int, Record, Seq, SetOf
 MOST_WORK = 60_000  # nodes of the tree
 DRAWN = 64  # cases that are drawn at random first: most properties are False in one of them
 MOST_VALUES = 64
+HOPELESS = 16  # times that work, by what the drawn cases say (Knuth, *Estimating the efficiency of backtrack programs*)
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -64,7 +65,9 @@ def never_false_in_any_case(functions: Mapping[str, t.Function], name: str) -> b
     """Return whether a property is False in no case, all of them having been evaluated."""
     cases = _Cases(functions)
     try:
-        return not any(cases.drawn(name) for _ in range(DRAWN)) and not cases.is_false_in_some(name)
+        if any(cases.drawn(name) for _ in range(DRAWN)) or cases.expected_work > HOPELESS * MOST_WORK:
+            return False
+        return not cases.is_false_in_some(name)
     except Undecided:
         return False
 
@@ -79,11 +82,15 @@ class _Cases:
         self.cells: dict[Any, int] = {}
         self.ways: list[list[int]] = []  # for each choice the way that it goes, and how many ways there are
         self.at = 0
+        self.likely = 1  # in a random case: as many cases as there are, were all as deep as it
+        self.expected_work = 0.0  # of all cases, by those that were drawn
 
     def drawn(self, name: str) -> bool:
         """Return whether the property is False in a random case."""
-        self.chance = random.Random(self.work)
-        return self.is_false(name)
+        self.chance, self.likely, before = random.Random(self.work), 1, self.work
+        false = self.is_false(name)
+        self.expected_work += self.likely * (self.work - before) / DRAWN
+        return false
 
     def is_false_in_some(self, name: str) -> bool:
         """Return whether the property is False in any case, evaluating each."""
@@ -118,6 +125,7 @@ class _Cases:
             raise Undecided
         if self.chance is not None:
             way = self.chance.randrange(high - low + 1)
+            self.likely *= high - low + 1
         else:
             if self.at == len(self.ways):
                 self.ways.append([0, high - low + 1])
