@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 import zabcheck
 from checker.cli import main
 from checker.commands.init import START
+from tests.transcript import file_of
 
 TEXT = START.read_text(encoding="utf-8")
 MORE = '''def anything(s: State) -> bool:
@@ -109,3 +110,17 @@ def test_a_run_does_not_put_to_the_test_what_cannot_fail(tmp_path: Path, monkeyp
     tables = [f'[[check]]\nname = "c{k}"\nprotocol = "tpc.py"\n{of}\n{expect}\n' for k, of in enumerate(checks)]
     (tmp_path / "zabcheck.toml").write_text("\n".join(tables))
     assert run("check").stdout.startswith("DIFFERS: 3 of 3 checks")
+
+
+def test_what_can_fail_in_a_run_is_decided_at_its_size(tmp_path: Path) -> None:
+    """What cannot fail as the protocol is declared can in a run with a larger parameter."""
+    path = tmp_path / "climb.py"
+    text = file_of("own/terminal", "climb.py").replace("Range(0, 9)", "Range(0, lambda size: size.jobs)")
+    few = '@safety(witness=lambda s: s.level[0] == 1)\ndef few(s: State) -> bool:\n    """Few."""\n    return '
+    few = few.replace("lambda s: s.level[0] == 1", "one") + "s.level[0] <= 3\n\n\nPROTOCOL ="
+    one = 'def one(s: State) -> bool:\n    """One."""\n    return s.level[0] == 1\n\n\n'
+    text = text.replace("    STEPS: int", '    JOBS: int = parameter("jobs", 3)').replace("PROTOCOL =", one + few)
+    path.write_text(text.replace("declare,", "declare, parameter, safety,"), "utf-8")
+    words = ["simulate", "--protocol", path, "--check", "--jobs"]
+    assert "can never be False" in run(*words, 3).stdout
+    assert run(*words, 5).stdout.split()[-2:] == ["few", "holds"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from invariants import PROPERTIES, properties_of
 from invariants.binding import full_namespace, vacuous
 from invariants.registry import HISTORY, STATE, STEP, TERMINAL, Property
+from zabspec.configuration import amounts_in
 from zabspec.language.front import frontend
 from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import load
@@ -245,7 +246,14 @@ class Judged(Simulator):
     @cached_property
     def vain(self) -> int:
         """Return the mask of the properties that can never be False."""
-        never = vacuous(Model(Configuration(self.cluster.protocol, variant=self.cluster.variant)), self.properties)
+        usual, own = Configuration(self.cluster.protocol, variant=self.cluster.variant), dict(self.cluster.budgets)
+
+        def sizes(declared: str) -> str:
+            return ",".join(f"{name}={own.get(name, n)}" for name, n in amounts_in(declared).items())
+
+        nodes = usual.nodes if usual.roles else self.cluster.nodes
+        budgets, parameters = sizes(usual.budgets), sizes(usual.parameters)
+        never = vacuous(Model(replace(usual, nodes=nodes, budgets=budgets, parameters=parameters)), self.properties)
         return sum(1 << k for k, p in enumerate(self.properties) if p.name in never)
 
     def first_broken(self, k: int) -> int:
