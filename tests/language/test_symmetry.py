@@ -19,6 +19,7 @@ from checker.explore.symmetry import why_not_symmetric
 from invariants import properties_of
 from invariants.registry import STATE, STEP
 from tests.models import CONFIGURATIONS, USUAL, compiled, walked
+from tests.transcript import file_of
 from zabspec.language import Schema
 from zabspec.language.layout.derive import permuted
 from zabspec.model import Configuration, Model
@@ -121,10 +122,12 @@ def test_a_walk_ends_without_steps_and_one_process_takes_none() -> None:
     assert not alone.asked
 
 
-def test_processes_in_messages_and_between_pairs_do_not_colour_a_process() -> None:
+def test_processes_in_messages_and_between_pairs_do_not_colour_a_process(tmp_path: Path) -> None:
     """A message over a connection holds a process, and so does a field of each pair: the orbits are those that brute
     force counts, and symmetry is not switched off because a renamed state seems to have other steps."""
-    text = Configuration(str(Path(__file__).parents[1] / "own" / "texts" / "passing.py"))
+    path = tmp_path / "passing.py"
+    path.write_text(file_of("own/orbits", "passing.py"))
+    text = Configuration(str(path))
     made = Model(text)
     judged = properties_of(text.protocol)
     code, why = Compiled.of(made, judged, True)

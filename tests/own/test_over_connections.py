@@ -17,6 +17,7 @@ from checker.explore.interpret import Interpreter
 from checker.explore.result import Exploration, Limits
 from invariants import properties_of
 from tests.second.reference import explore
+from tests.transcript import file_of
 from traces import Runner, Trace, build_trace
 from traces.record.file import read_trace, write_trace
 from traces.record.simulated import simulated_trace
@@ -148,22 +149,25 @@ def test_a_process_that_is_alone_elects_itself_in_a_replay(case: str, folder: Pa
     assert ran.exit_code == 1, ran.stderr
 
 
-LAPSING = Path(__file__).parent / "texts" / "lapsing.py"
-
-
-def test_what_was_sent_to_one_who_left_is_read_over_no_other_connection() -> None:
+def test_what_was_sent_to_one_who_left_is_read_over_no_other_connection(tmp_path: Path) -> None:
     """A text that forgets whom it follows and closes nothing: it has messages of one iteration."""
-    model = Model(Configuration(str(LAPSING), nodes=3, budgets="lapses=1"))
-    plain = Interpreter(model, properties_of(str(LAPSING)), False).run(NO_LIMIT, True)
+    path = lapsing(tmp_path)
+    model = Model(Configuration(path, nodes=3, budgets="lapses=1"))
+    plain = Interpreter(model, properties_of(path), False).run(NO_LIMIT, True)
     assert not plain.violations
-    found = Explorer(Compiled.of(model, properties_of(str(LAPSING)), False)[0], 1).run(NO_LIMIT, True)
+    found = Explorer(Compiled.of(model, properties_of(path), False)[0], 1).run(NO_LIMIT, True)
     assert (found.levels, found.violations) == (plain.levels, {})
 
 
 def bounded(folder: Path, *changes: tuple[str, str]) -> str:
     """The same text, bounded by its world, with pieces of it replaced."""
-    text = LAPSING.read_text()
-    for old, new in (('world="connections"', 'world="connections",\n    bounded_by_world=True'), *changes):
+    return lapsing(folder, ('world="connections"', 'world="connections",\n    bounded_by_world=True'), *changes)
+
+
+def lapsing(folder: Path, *changes: tuple[str, str]) -> str:
+    """The text, with pieces of it replaced."""
+    text = file_of("own/over-connections", "lapsing.py")
+    for old, new in changes:
         assert old in text
         text = text.replace(old, new)
     path = folder / "lapsing.py"
@@ -260,5 +264,5 @@ def test_protocols_of_this_project_leave_no_end_open() -> None:
 
 
 @pytest.mark.parametrize(("nodes", "seed"), [(2, 5), (3, 8)])
-def test_the_simulator_tells_nothing_to_one_who_follows_nobody(nodes: int, seed: int) -> None:
-    simulated_trace(Run(seed, nodes, 60, protocol=str(LAPSING), budgets="lapses=2"))
+def test_the_simulator_tells_nothing_to_one_who_follows_nobody(nodes: int, seed: int, tmp_path: Path) -> None:
+    simulated_trace(Run(seed, nodes, 60, protocol=lapsing(tmp_path), budgets="lapses=2"))

@@ -16,7 +16,6 @@ from tests.second.reference import explore
 from tests.transcript import file_of
 from zabspec.model import Configuration, Model
 
-DINING = str(Path(__file__).parent / "texts" / "dining.py")
 TWO_PHASE = Path(__file__).parents[2] / "examples" / "start" / "tpc.py"
 UNBOUND = """@final
 def is_unbound(s: State, p: Node) -> bool:
@@ -46,12 +45,14 @@ def with_ends(folder: Path, ends: str) -> str:
 
 
 @pytest.mark.parametrize("options", [[], ["--engine", "interpret", "--reduction", "none"]])
-def test_a_deadlock_is_a_violation_with_its_run(options: list[str]) -> None:
+def test_a_deadlock_is_a_violation_with_its_run(options: list[str], tmp_path: Path) -> None:
     """In as many steps as the second semantics says; with one philosopher the other way round there is none."""
-    asked = ["--protocol", DINING, "--nodes", "3", *options]
+    path = tmp_path / "dining.py"
+    path.write_text(file_of("own/terminal", "dining.py"))
+    asked = ["--protocol", str(path), "--nodes", "3", *options]
     code, said = zabcheck(*asked)
     assert (code, "no step is possible, and gone is False of p" in said) == (1, True)
-    request = {"protocol": DINING, "nodes": 3, "network": "datagrams", "budgets": {}, "properties": ["deadlock"]}
+    request = {"protocol": str(path), "nodes": 3, "network": "datagrams", "budgets": {}, "properties": ["deadlock"]}
     depth = explore(request)["verdicts"]["deadlock"]["depth"]
     assert depth == 3
     assert f"VIOLATED: deadlock at depth {depth}" in said

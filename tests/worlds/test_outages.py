@@ -74,11 +74,12 @@ def test_an_outage_takes_what_nobody_has_forced(crashes: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("faults", [(2, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 1)])
-def test_a_process_starts_at_once_behind_any_crash(faults: tuple[int, int, int]) -> None:
+def test_a_process_starts_at_once_behind_any_crash(faults: tuple[int, int, int], tmp_path: Path) -> None:
     """Within a step, in an outage, and as its state is behind the crash; no step makes images behind the last loss."""
     crashes, power_losses, outages = faults
-    path = str(Path(__file__).parents[1] / "own/texts/at_once.py")
-    c = Configuration(path, nodes=2, crashes=crashes, power_losses=power_losses, outages=outages)
+    path = tmp_path / "at_once.py"
+    path.write_text(file_of("own/who-is-down", "at_once.py"))
+    c = Configuration(str(path), nodes=2, crashes=crashes, power_losses=power_losses, outages=outages)
     agree(c, {})
     assert unused(Model(c)) == []
 
