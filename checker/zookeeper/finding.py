@@ -97,7 +97,7 @@ def finding_of(name: str) -> Finding:
     """
     row = name.removeprefix("ZK-").lower()
     if row not in findings():
-        raise RequestError(f"there is no repair of ZK-{row}; there are those of {', '.join(said())}")
+        raise RequestError(f"{name} is no finding that has a repair; those are {', '.join(said())}")
     every, of = files("checker.zookeeper").joinpath(FOLDER), SHARED.get(row, row)
     folder = every.joinpath(of)
     test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))
