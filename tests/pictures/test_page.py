@@ -100,6 +100,11 @@ def test_a_key_shows_the_run_full_screen_for_a_lecture(page: Browser, folder: Pa
     assert page.run("getComputedStyle(document.querySelector('.panel')).fontSize") == "24px"
     page.key("f")
     page.until("!document.fullscreenElement")
+    page.open(folder / "join-commit-all.html", "#slides")
+    assert shown(page) == "Step 1 of 21"
+    assert page.run("document.querySelector('.walk').getBoundingClientRect().height === innerHeight")
+    page.key("f")
+    assert page.run("document.querySelector('.walk').className") == "walk"
     assert page.troubles() == []
 
 

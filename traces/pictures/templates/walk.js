@@ -101,7 +101,11 @@ const runs = [...document.querySelectorAll("section.run")].map(section => {
   const moves = {
     first: () => go(1), last: () => go(data.count), on: () => go(at + 1, false), back: () => go(at - 1, false),
     next: () => go(data.named.find(n => n > at) ?? at), before: () => go(data.named.findLast(n => n < at) ?? at),
-    full: () => document.fullscreenElement ? document.exitFullscreen() : section.querySelector(".walk").requestFullscreen(),
+    full: () => {
+      const walk = section.querySelector(".walk");
+      if (walk.classList.contains("slides")) walk.classList.remove("slides");
+      else document.fullscreenElement ? document.exitFullscreen() : walk.requestFullscreen();
+    },
   };
   section.addEventListener("click", event => {
     current = run;
@@ -130,6 +134,11 @@ function showAll() {
 }
 showAll();
 page.arrive(place => {
+  if (place === "slides" && current) {
+    // a page may not take the screen before somebody presses a key: it fills its window
+    current.section.querySelector(".walk").classList.add("slides");
+    return current.moves.first();
+  }
   const found = /^(.*)step-(\d{1,6})$/.exec(place);
   const run = found && runs.find(r => r.section.dataset.name === found[1]);
   if (!run) return place ? undefined : showAll();

@@ -53,7 +53,9 @@ def log_lines(folder: Path) -> list[str]:
         lines = (folder / "log").read_text(errors="replace").splitlines()
     except OSError:
         return []
-    noise = re.compile(r"\s|WARNING|Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (WARN|INFO)")
+    noise = re.compile(
+        r"\s|WARNING|(NOTE: )?Picked up |Using Spark's|Setting default|To adjust|\d\d/\d\d/\d\d \S+ (WARN|INFO)"
+    )
     return [plain(line) for line in lines if line.strip() and not noise.match(line)]
 
 
