@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from checker.cli import main
-from tests.judging.test_streams import BOUNDS, State, called
+from tests.judging.test_streams import BOUNDS, State, called, ended
 from traces.events.table import ROW, Rows, TableError
 from traces.judging.runs import JUDGED
 from traces.tables.conform import spark_schema
@@ -120,9 +120,7 @@ def held_by_stream(found: pa.Table) -> set[str]:
     judge, state = JudgeStream(Judge((), NOTED, NUMBERED, (), EXPECTED), BOUNDS), State()
     rows = found.select([*NEEDED, ROW, EXPECTED]).combine_chunks()
     said = called(judge, state, rows) if rows.num_rows else []
-    return {
-        name for _, name, word, *_ in [*said, *(called(judge, state, None) if state.exists else [])] if word == "holds"
-    }
+    return {name for _, name, word, *_ in [*said, *(ended(judge, state) if state.exists else [])] if word == "holds"}
 
 
 def test_the_whole_table_holds_in_every_way(tmp_path: Path) -> None:
