@@ -43,7 +43,7 @@ NUMBERS = st.none() | st.integers(1, 10**12)
 SMALL = st.none() | st.integers(1, 7)
 MODEL: Any = {
     "protocol": st.text(max_size=20), "variant": st.text(max_size=20), "nodes": SMALL, "crashes": SMALL,
-    "budgets": st.dictionaries(st.text(min_size=1, max_size=10), st.integers(), max_size=3), "channel": SMALL,
+    "budgets": st.dictionaries(st.text(max_size=10).map("own{}".format), st.integers(), max_size=3), "channel": SMALL,
 }  # fmt: skip
 REQUESTS = st.one_of(
     st.builds(
