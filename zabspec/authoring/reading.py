@@ -1204,8 +1204,13 @@ class _Reader:
         return [*kinds[:1], "Node", *kinds[2:]] if kinds[1:2] == [role] else kinds
 
     def check_hooks(self) -> None:
-        """Check that the hooks that the world calls for every process accept every process."""
+        """Check that the hooks that the world calls for every process, or message, accept every one."""
         for name in self.called & self.functions.keys():
+            takes = {k: kind for k, kind in vars(actor)[name].__annotations__.items() if k != "return"}
+            asked, every = self.annotations(self.functions[name]), "AnyMessage"
+            if len(asked) != len(takes) or (every in takes.values() and asked[-1] != every):
+                wanted = ", ".join(f"{k}: {kind}" for k, kind in takes.items())
+                raise self.fail(self.functions[name], f"{name} takes ({wanted})")
             if role := self.roles.get(self.role_of(self.functions[name])):
                 instead = f": call it {name}_{role}" if name in BY_ROLE else ""
                 raise self.fail(self.functions[name], f"{name} is of all processes, (s: State, p: Node){instead}")
