@@ -74,7 +74,7 @@ def called(judge: JudgeStream, state: State, rows: pa.Table | None, now: int = 0
 
 
 def ended(judge: JudgeStream, state: State) -> list[tuple[Any, ...]]:
-    """What is said where no row comes for the idle time, the half of which is noticed."""
+    """What a stream says in two silent halves of the idle time."""
     return [*called(judge, state, None), *called(judge, state, None)]
 
 
