@@ -232,7 +232,7 @@ def test_a_patch_that_was_not_run_is_refused(tmp_path: Path, monkeypatch: pytest
 def test_what_has_no_patch_is_refused(tmp_path: Path) -> None:
     for name in ("ZK-4643", "run.json", "ZK-../trunc"):
         done = run("report", name, "--output", str(tmp_path / "x"))
-        assert_refused(done, "there are those of ZK-cut, ZK-late-snapshot, ZK-snap-tail, ZK-trunc, ")
+        assert_refused(done, "those are ZK-cut, ZK-late-snapshot, ZK-snap-tail, ZK-trunc, ")
         assert done.stderr.count("\n") == 1
     assert_refused(
         run("report", "ZK-trunc", "--output", str(tmp_path / "x"), "--rerun"), "--rerun does not go with --output"
