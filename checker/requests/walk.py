@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from checker.walk.serving import WalkServer
 KNOWN_BUG = "A known bug of ZooKeeper: a release with every other known fix."
 ISSUE = re.compile(r"(?:ZK-|ZOOKEEPER-)\S+\Z", re.IGNORECASE)
-BETWEEN = ",,"  # separates the addresses of two models side by side: no address contains it
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,10 +186,8 @@ def of_address(where: str) -> tuple[Serving, str, tuple[Card, ...]]:
     from checker.walk.served import Serving
     from traces.walk.address import Address
 
-    addresses = [Address.read(each) for each in where.split(BETWEEN, 1)]
-    serving = Serving(tuple(request_of_address(a.protocol, a.options) for a in addresses))
-    said = [beginning(serving, a.text)[1] for a in addresses]
-    return serving, BETWEEN.join(said), ()
+    address = Address.read(where)
+    return beginning(Serving((request_of_address(address.protocol, address.options),)), address.text)
 
 
 def cards() -> list[Card]:

@@ -34,9 +34,9 @@ REFUSED = (
     BadRequest, WalkError, RequestError, NoVerdict, ConfigError, LanguageError, TraceError, RecursionError,
 )  # fmt: skip
 HEADERS = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'",
+    "content-security-policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
-    "x-frame-options": "SAMEORIGIN",  # two models side by side are two pages of this server in one
+    "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",

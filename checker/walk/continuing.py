@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from types import FunctionType
 from typing import TYPE_CHECKING
 
 from checker.explore.breadth_first import Explorer
@@ -60,24 +59,16 @@ class ContinuedModel(Model):
     Args:
         configuration: of the model.
         start: the bytes of that state.
-        functions: further functions of the program, for a property that no module has.
     """
 
-    def __init__(
-        self, configuration: Configuration, start: bytes, functions: Mapping[str, FunctionType] | None = None
-    ) -> None:
+    def __init__(self, configuration: Configuration, start: bytes) -> None:
         super().__init__(configuration)
-        self.start, self.functions = start, functions or {}
-
-    @property
-    def extension(self) -> str:
-        return "".join(f.__code__.co_filename for f in self.functions.values())
+        self.start = start
 
     @cached_property
     def program(self) -> Program:
         whole = Model(self.configuration).program
         same = {f.name: getattr(whole, f.name) for f in fields(Program)}
-        same["extra"] = {**whole.extra, **self.functions}
         return ContinuedProgram(**same, start=self.start)
 
 
@@ -103,8 +94,6 @@ def continued(
     if p.name in r.violations:
         return tuple(r.violations[p.name].schedule), ""
     what = f"reaches the premise of {p.name}" if premise else f"violates {p.name}"
-    if model.functions:
-        what = f"reaches a state with {p.name}"
     states = counted(r.distinct, "orbit" if code.symmetry else "state")
     if r.complete and not r.error:
         return None, f"no continuation {what}: all {states} that follow were explored"

@@ -1,31 +1,25 @@
-"""Run jobs that take longer than a click: searches with the compiled explorer, and for lines that never run.
+"""Run jobs that take longer than a click: searches with the compiled explorer.
 
-The latter run in the interpreted world. A run that a search finds is walked in the interpreted world before it is
-reported.
+A run that a search finds is walked in the interpreted world before it is reported.
 """
 
 from __future__ import annotations
 
 import itertools
-import re
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from checker.errors import NoVerdict, RequestError
-from checker.report.promises import promise_text
 from checker.requests.base.watch import Watch
 from checker.requests.explore import Explore
 from checker.requests.witness import Witness
 from checker.walk.continuing import Bounds, ContinuedModel, continued
-from checker.walk.searching import searched
 from checker.walk.served import Served, Serving
 from traces.explain.names import counted, joined
 from traces.walk.address import Address
-from traces.walk.cover import NEVER, Looked, looked_at
 from traces.walk.saved import check_current
 from traces.walk.walker import VIOLATED, Verdict, WalkError, WalkPlace
 from zabspec.language.layout.source import LanguageError
@@ -33,16 +27,13 @@ from zabspec.model import ConfigError
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
-    from invariants.registry import Property
 
 VIOLATION, WITNESS = "violation", "witness"
 GOALS = (VIOLATION, WITNESS)
 MOST_KEPT = 64
 MOST_RUNNING = 2
-MOST_LOOKED_AT = 20_000  # states explored for lines that never run, without --max-states: half a minute
 PATIENCE = 5.0  # seconds to wait at the end for a job to notice
 RUNNING, FOUND, NONE, CANCELLED, FAILED = "running", "found", "none", "cancelled", "failed"
-GENERATED = re.compile(r"^<search [^>]*>:\d+: ")  # where an error is in a search expression: it has one line
 WRONG = (RequestError, NoVerdict, ConfigError, LanguageError, WalkError)
 
 
@@ -52,19 +43,17 @@ class Cancelled(Exception):
 
 @dataclass
 class Job:
-    """A search for a run, or for lines that never run.
+    """A search for a run.
 
     Attributes:
         state: `running`, `found`, `none` (there is no such run, or none was found), `cancelled` or `failed`.
         said: its message, in a sentence.
         address: of the end of the run that was found.
-        looked: the lines that ran in what was explored.
     """
 
     state: str = RUNNING
     said: str = "making the model ready"
     address: str = ""
-    looked: Looked | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
 
@@ -116,34 +105,6 @@ class Jobs:
             raise WalkError(f"no property {name[:60]!r} is checked in this walk")
         return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
 
-    def search(self, address: Address, expression: str, here: bool) -> int:
-        """Begin a search for a state in which an expression is true; return the job's number.
-
-        Args:
-            here: whether the run continues from the address; else it begins in the initial state.
-
-        Raises:
-            WalkError: it is not an expression, or too many jobs are running.
-        """
-        with self.serving.at(address) as (found, place, _):
-            check_current(found.walker)
-            model, begin = found.walker.model, place if here else found.walker.start
-            p, functions = searched(expression, model)
-        continued_model = ContinuedModel(model.configuration, begin.state.key(), functions)
-        return self.launch(lambda job: self.sought(job, found, begin, continued_model, p))
-
-    def lines(self, address: Address) -> int:
-        """Begin a search for lines and steps that never run, from the initial state; return the job's number.
-
-        If it is cancelled, it reports what ran so far.
-
-        Raises:
-            WalkError: the source has changed, or too many jobs are running.
-        """
-        with self.serving.at(address) as (found, _, _):
-            check_current(found.walker)
-        return self.launch(lambda job: self.run_through(job, found))
-
     def launch(self, look: Callable[[Job], tuple[str, str, str]]) -> int:
         """Begin a job, and return its number.
 
@@ -191,7 +152,7 @@ class Jobs:
         except Cancelled:
             state, said, address = CANCELLED, "cancelled", ""
         except WRONG as problem:
-            state, said, address = FAILED, GENERATED.sub("", str(problem)), ""
+            state, said, address = FAILED, str(problem), ""
         except MemoryError:
             state, said, address = FAILED, "out of memory", ""
         except Exception as problem:  # an error of zabcheck: reported, and not hidden in a thread
@@ -226,32 +187,6 @@ class Jobs:
         how = f"a run, perhaps not a shortest ({nothing})," if nothing else "a shortest run"
         return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
-    def sought(
-        self, job: Job, found: Served, begin: WalkPlace, model: ContinuedModel, p: Property
-    ) -> tuple[str, str, str]:
-        """Search for a state in which an expression is true; return how it ended, the message, and the address."""
-        words, nothing = continued(model, p, False, self.bounds, Following(job))
-        if words is None:
-            return NONE, nothing, ""
-        with found.lock:
-            end = found.walker.along((*begin.schedule, *words))
-            if model.program.python[p.holds.__name__](end.state):
-                raise WalkError("the run that was found does not reach such a state: a bug of zabcheck")
-            address = found.address(end.path)
-        return FOUND, f"a shortest run to a state with {p.name}: {counted(len(words), 'step')}", address.text
-
-    def run_through(self, job: Job, found: Served) -> tuple[str, str, str]:
-        """Run a model, and record which lines run; return how it ended, and the message."""
-        begun = time.monotonic()
-
-        def so_far(states: int, left: int) -> bool:
-            job.said = f"{counted(states, 'state')}, {counted(left, 'line')} not run"
-            limit = self.bounds.time_limit
-            return not job.stop.is_set() and (limit is None or time.monotonic() - begun < limit)
-
-        job.looked = looked_at(found.walker, self.bounds.max_states or MOST_LOOKED_AT, so_far)
-        return FOUND, said_of(job.looked) + promise_text(found.request.configuration()), ""
-
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
         """Return the shortest run that violates a property, or any; else why there is none.
 
@@ -283,22 +218,6 @@ class Jobs:
         if run is not None and run.trouble:
             raise NoVerdict(run.trouble)
         return None, report.sentence
-
-
-def said_of(looked: Looked) -> str:
-    """Return the message on a search for lines that never run."""
-    never = sum(f.count(NEVER) for f in looked.functions)
-    walks = counted(looked.walks, "random walk")
-    if not never and not looked.never:
-        return f"every line and every step ran, within {walks} and {counted(looked.states, 'state')}"
-    what = counted(never, "line") + (f" and {counted(len(looked.never), 'step')}" if looked.never else "")
-    if looked.complete:
-        all_of_them = f"all {counted(looked.states, 'state')} within the budgets"
-        return f"{what} never ran: {all_of_them} were explored, each with every step"
-    return (
-        f"{what} did not run in {walks} and {counted(looked.states, 'state')}: not all states were explored, and "
-        f"these lines and steps may run in others"
-    )
 
 
 def shows(v: Verdict, goal: str, here: int, on: bool) -> bool:

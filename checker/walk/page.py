@@ -29,7 +29,6 @@ MODULES = (
     "steps.js",
     "state.js",
     "properties.js",
-    "pair.js",
     "dialogs.js",
     "app.js",
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from checker.errors import RequestError
@@ -40,9 +40,6 @@ class Served:
         """Return the address of a place."""
         first = address_of(self.request)
         return replace(first, way=way, at=len(way) if at is None else at, made=self.made, tool=self.walker.tool)
-
-
-Standing = tuple[Served, WalkPlace, WalkPlace]  # a model, the current place, and the end of the path
 
 
 class Serving:
@@ -104,24 +101,6 @@ class Serving:
             whole = found.walker.place(address.way)
             here = found.walker.place(address.way[: address.at])
             yield found, here, whole
-
-    @contextmanager
-    def both(self, left: Address, right: Address) -> Iterator[tuple[Standing, Standing]]:
-        """Yield two models, each with the place of its address and the place at the end of its path, for exclusive use.
-
-        Two requests for the same two models in opposite order do not deadlock.
-
-        Raises:
-            WalkError, RequestError, ConfigError, LanguageError, NoVerdict: as for `at`.
-        """
-        models = [self.model(address) for address in (left, right)]
-        with ExitStack() as held:
-            for lock in sorted({id(m.lock): m.lock for m in models}.items()):
-                held.enter_context(lock[1])
-            yield tuple(  # type: ignore[misc]
-                (m, m.walker.place(a.way[: a.at]), m.walker.place(a.way))
-                for m, a in zip(models, (left, right), strict=True)
-            )
 
     def reload(self, request: WalkRequest) -> Served:
         """Read the source of a model again.

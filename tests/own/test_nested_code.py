@@ -15,7 +15,6 @@ from benchmarks.zookeeper_matrix import does
 from checker.cli import main
 from checker.proofs.symbolic.assumptions import counts
 from traces.judging.observed import names_of, reached
-from traces.walk.cover import lines_of
 from traces.zookeeper.conform.search import drains_first
 from zabspec.authoring.alternatives import Alternatives
 from zabspec.authoring.closing import Walk
@@ -106,11 +105,6 @@ def test_two_texts_of_a_release_differ_in_what_their_nested_code_does(tmp_path: 
     for k, other in enumerate(("s.x[q] == 2", "s.x[q] == True", "s.y[q] == 1")):
         text = f"{HEAD}{texts[0]}{PLACES[place]}\n".replace("HERE", other)
         assert does(loaded(tmp_path / f"d{k}.py", text).f) != does(one.f)
-
-
-def test_coverage_has_the_lines_of_nested_code(tmp_path: Path) -> None:
-    f = loaded(tmp_path / "m.py", "def f(s):\n    return {\n        q\n        for q in s.x\n        if q\n    }\n").f
-    assert lines_of(f) == {2, 3, 4, 5}
 
 
 PROTOCOL = """

@@ -42,7 +42,6 @@ def test_a_command_line_names_a_place(tmp_path: Path) -> None:
     with serving_it.at(Address.read(f"{address_of(BROKEN).text}&way=000")) as (found, place, _):
         write_trace(trace_of(place), tmp_path / "run.trace.json")
         there = found.address(place.path)
-    assert opens(f"{there.text},,{there.text}")[0] == f"{there.text},,{there.text}"
     of_trace, _ = opens(str(tmp_path / "run.trace.json"))
     assert Address.read(of_trace).way == (0, 0, 0)
     assert opens(there.text)[0] == there.text

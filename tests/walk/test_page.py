@@ -25,7 +25,6 @@ from tests.walk.asking import BROKEN, OWN, SIX
 from tests.walk.random_walks import walk_alike
 from traces import read_trace, verify
 from traces.replay.replay import replay
-from traces.walk.address import Address
 
 pytestmark = [
     pytest.mark.slow(seconds=2),  # each alone: Chromium begins, and opens a page
@@ -193,51 +192,6 @@ def test_back_undo_and_redo(walked: Walked) -> None:
     assert walked.depth == 0
 
 
-def test_two_models_stand_side_by_side(walked: Walked) -> None:
-    """From a comparison both are opened beside each other: a step in one is taken in the other, what differs is marked,
-    and behind the step that only one has each goes on alone, until one goes to where they first differ. Both are in the
-    address."""
-    page = walked.page
-    walked.visit(address_of(BROKEN).text)
-    page.key("=")
-    page.until("document.querySelector('dialog select')")
-    page.run("document.querySelector('dialog form').requestSubmit()")
-    page.until("document.querySelector('dialog [role=status] .primary')")
-    page.run("document.querySelector('dialog [role=status] .primary').click()")
-
-    def pane(side: str, of: str) -> str:
-        return f"(d => {of})(document.querySelector('iframe[data-side={side}]').contentDocument)"
-
-    def stand(left: int, right: int, said: str) -> None:
-        for side, depth in (("left", left), ("right", right)):
-            page.until(f"document.querySelector('iframe') && {pane(side, f'd.title.includes(`step {depth} `)')}")
-        page.until(f"document.querySelector('#pair-said').textContent.includes({json.dumps(said)})")
-
-    stand(0, 0, "Both have equal initial states.")
-    assert page.run("document.activeElement.dataset.side") == "left"
-    page.key("1")
-    stand(1, 1, "Both are equal along the run of 1 step. Here their states are the same.")
-    page.key("1")
-    stand(2, 2, "Both first differ after 2 steps")
-    alone = "[...d.querySelectorAll('.choice.differs .head')].map(e => e.textContent)"
-    marked = "[...d.querySelectorAll('tr.differs > th')].map(e => e.textContent)"
-    page.until(pane("left", "d.querySelector('.choice.differs')"))
-    page.until(pane("right", "d.querySelector('tr.differs')"))
-    assert page.run(pane("left", alone)) == ["p0: f.1.2 on NEWEPOCH from p0"]
-    assert page.run(pane("right", alone)) == []
-    assert page.run(pane("right", marked)) == page.run(pane("left", marked)) == ["stage", "new_epoch", "to_follower"]
-    page.key("1")
-    stand(3, 2, "The right does not take step 3 (p0: f.1.2 on NEWEPOCH from p0): each continues separately.")
-    assert not page.run("document.querySelector('#linked').checked")
-    assert [Address.read(each).at for each in walked.address.split(",,")] == [3, 2]
-    for frame in ("", pane("left", "d.defaultView") + ".", pane("right", "d.defaultView") + "."):
-        assert page.run(WRONG.replace("document.", f"{frame}document.")) == []
-    page.run("document.querySelector('#tools button').click()")
-    stand(2, 2, "Both first differ after 2 steps, in their possible steps and states. Here differ: stage")
-    assert page.run("document.querySelector('#linked').checked")
-    assert walked.troubles() == []
-
-
 WRONG = Path(__file__).with_name("wrong.js").read_text("utf-8")
 
 
@@ -250,7 +204,7 @@ def test_everything_can_be_read_and_touched(walked: Walked, size: tuple[int, int
     walked.visit(f"{start}&at=11&way={'0' * 11}", size, dark)
     page.run("document.querySelectorAll('details').forEach(d => { d.open = true; })")
     assert page.run(WRONG) == []
-    for key in {(PHONE, False): "v/l", (DESK, True): "?="}.get((size, dark), ""):
+    for key in {(PHONE, False): "v", (DESK, True): "?"}.get((size, dark), ""):
         page.key(key)
         page.until("document.querySelector('#dialog').open")
         assert page.run(WRONG) == []

@@ -16,6 +16,7 @@ from itertools import count
 from types import FunctionType
 
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
+from traces.explain.names import headline
 from traces.explain.why import reason
 from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of_author
 from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
@@ -301,6 +302,29 @@ class Walker:
                 raise WalkError(f"step {number} of the schedule ({StepWord.of(word).kind}) is not possible there")
             found = self.after(found, index)
         return found
+
+    def retaken(self, whole: WalkPlace) -> tuple[WalkPlace, str]:
+        """Take the steps to a place of another version of the model, as far as they are possible.
+
+        Returns:
+            The place, and the name of the first step that is not possible; empty if all are.
+        """
+        found = self.start
+        for step in whole.steps:
+            wanted = whole.walker.key(step.word)
+            same = (p.index for p in found.possible if self.key(p.step.word) == wanted and p.failure is None)
+            index = next(same, None)
+            if index is None:
+                return found, headline(step)
+            found = self.after(found, index)
+        return found, ""
+
+    def key(self, word: StepWord) -> tuple[object, ...]:
+        """Return a key of a step that holds in another version: an action is identified by its name, not its number."""
+        program, operands = self.model.program, dict(word.operands)
+        own = {"action": program.actions, "environment": program.changes}.get(word.kind)
+        named = () if own is None or "which" not in operands else (own[operands.pop("which")],)
+        return word.kind, word.choice, *named, *sorted(operands.items())
 
     # --- steps -------------------------------------------------------------------------------------
 

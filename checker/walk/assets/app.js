@@ -6,8 +6,7 @@ import { showLanes } from "./lanes.js";
 import { showSteps } from "./steps.js";
 import { showState } from "./state.js";
 import { showBar } from "./properties.js";
-import { hearPair, inPane, isPair, showPair, tellPair } from "./pair.js";
-import { cards, choosePage, compare, cover, findState, help, jump } from "./dialogs.js";
+import { cards, choosePage, help, jump } from "./dialogs.js";
 
 let backend, view = null, latest = 0;
 
@@ -17,7 +16,6 @@ function position() {
 
 function show(next) {
   view = next;
-  find("#beside")?.remove();
   const { head, options } = readAddress(view.address), variant = decodeURIComponent(options.get("variant") || "");
   find("#model").textContent = head.split("/").pop() + (variant && variant.length < 40 ? `: ${variant.replaceAll(",", ", ")}` : "");
   document.title = `${find("#model").textContent}, step ${position()} - zabcheck walk`;
@@ -25,14 +23,8 @@ function show(next) {
   showBar(view, go);
   showLanes(view, go);
   showSteps(view, take);
-  showState(view, again);
+  showState(view, () => show(view));  // the same place, where another process is followed
   showTools();
-}
-
-// The same place, where another process is followed.
-function again() {
-  show(view);
-  tellPair(view.address);
 }
 
 // Shows an address. The last one that was asked for counts: a slow answer to an earlier one is dropped.
@@ -52,7 +44,6 @@ async function open(address, how = "push") {
   else if (how === "replace") history.replaceState({walk: history.state?.walk || 0}, "", `#${next.address}`);
   announce("");
   show(next);
-  tellPair(next.address);
   return true;
 }
 
@@ -113,40 +104,14 @@ const TOOLS = [
   ["Redo", "r", () => true, () => history.forward()],
   ["Violation", "v", () => true, () => jump(backend, view, "violation", open), "served"],
   ["Witness", "w", () => true, () => jump(backend, view, "witness", open), "served"],
-  ["Search", "/", () => true, () => quietly(() => findState(backend, view, open)), "served"],
-  ["Compare", "=", () => true, () => quietly(() => compare(backend, view, go, open)), "served"],
-  ["Lines", "l", () => true, () => quietly(() => cover(backend, view)), "served"],
   ["Save trace", "s", () => true, saveTrace, "served"],
   ["Save page", "", () => true, savePage, "served"],
   ["Copy command", "c", () => true, copy],
   ["Help", "?", () => true, help],
 ];
 
-const SINGLE = ["Compare", "Save page"];  // what a pane beside another leaves to the page around it
-
 function tools() {
-  return TOOLS.filter(tool => (tool[4] !== "served" || backend.serves) && !(inPane && SINGLE.includes(tool[0])));
-}
-
-// What differs from the model beside this one is marked, as long as one stands where it was compared.
-function mark(marks) {
-  if (!view || marks.depth !== position()) return;
-  for (const each of document.querySelectorAll(".choice")) each.classList.toggle("differs", marks.steps.includes(Number(each.querySelector(".take").dataset.index)));
-  const rows = [...document.querySelectorAll("#state [data-field]")], differing = rows.filter(each => marks.fields.includes(each.dataset.field));
-  for (const each of rows) each.classList.toggle("differs", differing.includes(each));
-  showDiffering(differing);
-}
-
-// The fields that differ from the model beside this one, where they are in sight.
-function showDiffering(rows) {
-  find("#beside")?.remove();
-  if (!rows.length) return;
-  const head = rows.find(each => each.closest("table").tHead)?.closest("table").tHead;
-  const alike = rows.filter(each => Boolean(each.closest("table").tHead) === Boolean(head));
-  const copies = alike.map(each => { const copy = each.cloneNode(true); delete copy.dataset.field; copy.className = ""; return copy; });
-  const table = make("table", {}, head ? head.cloneNode(true) : "", make("tbody", {}, ...copies));
-  find("#bar").after(make("section", {id: "beside", "aria-labelledby": "beside-title"}, make("h2", {id: "beside-title"}, "Differs from the model beside"),
-    make("div", {class: "wide", tabindex: 0, role: "group", "aria-label": "Fields that differ from the model beside"}, table)));
+  return TOOLS.filter(tool => tool[4] !== "served" || backend.serves);
 }
 
 function showTools() {
@@ -200,8 +165,6 @@ async function begin() {
   const saved = find("#saved");
   backend = saved ? await FileBackend.open(saved.textContent.trim()) : new ServerBackend(takeToken());
   const ask = location.hash.slice(1);
-  if (isPair(ask) && backend.token && !inPane) { showPair(backend, ask); return; }
-  hearPair(open, mark);
   addEventListener("keydown", pressed);
   addEventListener("resize", () => { if (view) showLanes(view, go); });  // a phone that is turned has other lanes
   if (backend.serves) look();
@@ -213,7 +176,6 @@ async function begin() {
   await quietly(async () => {
     const start = await backend.start();
     if (ask && await open(ask, "replace")) return;
-    if (isPair(start.address) && !ask) { history.replaceState(null, "", `#${start.address}`); location.reload(); return; }
     if (start.address) { if (!ask) await open(start.address, "replace"); } else if (!ask) cards(start.cards, open);
   });
 }

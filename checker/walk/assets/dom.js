@@ -27,10 +27,6 @@ export function counted(count, what) {
   return count === 1 ? `1 ${what}` : `${count} ${what.endsWith("y") ? what.slice(0, -1) + "ie" : what}s`;
 }
 
-export function listed(names) {
-  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}` : names.join("");
-}
-
 let quiet = 0;
 export function announce(sentence, bad) {
   const status = find("#status");
