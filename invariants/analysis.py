@@ -113,15 +113,15 @@ def invariant_4(before: State, event: State, after: State) -> bool:
     if at_follower(event) and event.event_message.kind == NEWLEADER and event.accepts > 0:
         return after.role[p] == 3 or accepts_all(after, p, event.event_message)
     if at_leader(event) and before.stage[p] == PROMISING and after.stage[p] == SYNCHRONIZING:
-        if after.log[p] != before.log[p] and not takes_offer(after, p, event.event_message):
+        offered = event.event_message.kind == ACK_E and takes_offer(after, p, event.event_message)
+        if after.log[p] != before.log[p] and not offered:
             return broken(f"p{p} made {after.log[p]} the initial history, which no follower offered it")
         for g in range(after.NODES):
             n = len(after.to_follower[g])
             if g in after.Q[p] and n > len(before.to_follower[g]):
-                if not sends_log(after, p, after.to_follower[g][n - 1]):
-                    return broken(
-                        f"The initial history of p{p} is {after.log[p]}, but it sent p{g} {after.to_follower[g][n - 1]}"
-                    )
+                sent = after.to_follower[g][n - 1]
+                if sent.kind != NEWLEADER or not sends_log(after, p, sent):
+                    return broken(f"The initial history of p{p} is {after.log[p]}, but it sent p{g} {sent}")
     return True
 
 

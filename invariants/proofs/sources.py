@@ -18,7 +18,7 @@ from invariants.proofs.messages import (
     txn_proposed,
 )
 from zabspec.language.python.lang import Node, State, Txn
-from zabspec.zab import ACK_E, FOLLOWING, LEADING, PROPOSE, SYNCHRONIZATION, SYNCHRONIZING
+from zabspec.zab import ACK_E, FOLLOWING, LEADING, NEWLEADER, PROPOSE, SYNCHRONIZATION, SYNCHRONIZING
 
 # The kinds of sources, and how many there are.
 HISTORY_OF, LOG_OF, CHANNEL_TO, ACK_E_OF = range(4)
@@ -83,9 +83,9 @@ def source_entry(s: State, w: int, p: Node, q: Node, i: int) -> Txn:
 def channel_base(s: State, f: Node) -> int:
     """Return the length of the history that the proposals in flight to f continue."""
     at = newleader_at(s, f)
-    if at == 0:
+    if at == 0 and s.to_follower[f][0].kind == NEWLEADER:
         return length_newleader(s.to_follower[f][0])
-    if at == 1:
+    if at == 1 and s.to_follower[f][1].kind == NEWLEADER:
         return length_newleader(s.to_follower[f][1])
     return len(s.history[f])
 
@@ -107,9 +107,9 @@ def channel_entry(s: State, f: Node, i: int) -> Txn:
         return no_txn()
     at = channel_base(s, f)
     if i < at:
-        if newleader_at(s, f) == 0:
+        if newleader_at(s, f) == 0 and s.to_follower[f][0].kind == NEWLEADER:
             return entry_newleader(s.to_follower[f][0], i)
-        if newleader_at(s, f) == 1:
+        if newleader_at(s, f) == 1 and s.to_follower[f][1].kind == NEWLEADER:
             return entry_newleader(s.to_follower[f][1], i)
         return s.history[f][i]
     for k in range(s.DOWN):

@@ -486,6 +486,33 @@ def test_what_once_differed_agrees(name: str, tmp_path: Path) -> None:
         both.agree("h", *args)
 
 
+OF_ONE_KIND = """
+def low_of(m: PING) -> int:
+    return m.low
+
+
+def either(s: State, p: Node, m: AnyMessage) -> int:
+    if m.kind != PING:
+        return m.epoch if m.kind == PONG and m.epoch > 2 else 7
+    assert s.x[p] >= 0
+    return low_of(m) + m.low
+
+
+def h(s: State, p: Node, a: int) -> int:
+    one = PING(epoch=1, low=-2)
+    two = PONG(txn=Txn(epoch=1, counter=2, value=0), epoch=a, history=s.log[p])
+    if a == 1:
+        one = PING(epoch=2, low=3)
+    return either(s, p, one) * 100 + either(s, p, two) * 10 + one.low
+"""
+
+
+def test_a_tested_message_is_of_its_kind(tmp_path: Path) -> None:
+    """Behind a test of its kind, in each side of it, and where all branches make the same."""
+    both = Worlds(program(tmp_path, "", OF_ONE_KIND), {"h": 2})
+    assert [both.agree("h", 0, a).result for a in range(4)] == [-332, 673, -332, -372]
+
+
 TAKEN_BACK = """
 def again(s: State, p: Node, a: int) -> int:
     v = s.many[p][a]

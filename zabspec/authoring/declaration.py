@@ -806,7 +806,7 @@ class Declaration:
             such processes, behind all others, go with it.
     """
 
-    module: str
+    module: str = ""
     _: KW_ONLY
     budgets: Mapping[str, int] = field(default_factory=dict)
     roles: Mapping[str, int] = field(default_factory=dict)

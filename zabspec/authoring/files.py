@@ -306,6 +306,7 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
     lines = [f.lineno for f in traceback.extract_tb(problem.__traceback__) if f.filename == file and f.lineno]
     where = f"{said}:{lines[-1]}" if lines else said
     what = str(problem) if isinstance(problem, ConfigError) else f"{type(problem).__name__}: {problem}"
+    what = what.replace("Declaration.__init__()", "declare()").replace(".__init__()", "()")  # as a file writes them
     stop = innermost(problem, lambda f: f == file)
     place = stop.place if stop is not None and stop.place.file == file else None
     if isinstance(problem, NameError) and problem.name and lines:

@@ -667,10 +667,9 @@ class _Reader:
                 said = f"{function.__name__} is marked, but at the end of the file no name means it"
                 raise self.fail(function, f"{said}: mark what a `def` of the file makes, last")
         for name in self.called & vars(self.module).keys():
-            if callable(given := vars(self.module)[name]) and not isinstance(given, FunctionType):
-                raise misdeclared(
-                    self.name, ("function", name), f"{name} is a function, not of type {type(given).__name__}"
-                )
+            if not isinstance(given := vars(self.module)[name], FunctionType):
+                what = ("function" if callable(given) else "constant", name)
+                raise misdeclared(self.name, what, f"{name} is a function, not of type {type(given).__name__}")
 
     def name_lambdas(self) -> None:
         """Make a function of the file of each lambda that says when a step is possible, or what a witness shows."""

@@ -210,16 +210,11 @@ def follow_leader(s: State, l: Node, f: Node) -> None:
         abstract_l_2_2(s, l, e, s.was_acked | mask_of(f))
     elif s.was_stage == ESTABLISHED:
         if s.event_message.kind == ACK_LD:
-            if len(s.to_follower[f]) > s.was_sent:
-                abstract_l_3_4(s, f, l, e, named_in(s, s.to_follower[f][s.was_sent]))
+            if len(s.to_follower[f]) > s.was_sent and s.to_follower[f][s.was_sent].kind == COMMIT_LD:
+                abstract_l_3_4(s, f, l, e, s.to_follower[f][s.was_sent].txn.value)  # the history that it names
         elif len(s.to_follower[f]) > s.was_sent and s.to_follower[f][s.was_sent].kind == NEWEPOCH:
             abstract_l_3_3(s, l, e, last(s.log[l]).value)
     follow_commitment(s, l, e, mask_of(f))
-
-
-def named_in(s: State, m: COMMIT_LD) -> int:
-    """Return the history that a commit of NEWLEADER names."""
-    return m.txn.value
 
 
 def follow_choice(s: State, l: Node, e: int) -> None:

@@ -83,15 +83,22 @@ def waits(b: Builder) -> None:
 
 
 def one_receiver(b: Builder) -> None:
-    """`on_message` receives all messages, and hands each on by its kind."""
+    """`on_message` receives all messages; it hands each on by its kind, or treats the first itself."""
+    drawn = b.random.getstate()  # what follows is as without it
+    itself = b.chance(0.5)
+    b.random.setstate(drawn)
     lines = ["def on_message(s: State, p: Node, source: Node, m: AnyMessage) -> None:"]
     for k, mail in enumerate(b.words.mails):
         scope = b.handler_scope(may_answer(b, k), False)
         scope.names.mail["m"] = mail
         scope.names.processes.append("source")
-        name = f"take_{mail.name.lower()}"
-        b.parts.append([f"def {name}(s: State, p: Node, source: Node, m: {mail.name}) -> None:", *b.handled(scope)])
-        lines += [f"    {'if' if k == 0 else 'elif'} m.kind == {mail.name}:", f"        {name}(s, p, source, m)"]
+        name, taken = f"take_{mail.name.lower()}", b.handled(scope)
+        lines.append(f"    {'if' if k == 0 else 'elif'} m.kind == {mail.name}:")
+        if k == 0 and itself:
+            lines += [f"    {line}" for part in taken for line in part.split("\n")]
+        else:
+            b.parts.append([f"def {name}(s: State, p: Node, source: Node, m: {mail.name}) -> None:", *taken])
+            lines.append(f"        {name}(s, p, source, m)")
     b.parts.append(lines)
 
 

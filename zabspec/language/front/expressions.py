@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from enum import IntEnum
 from functools import reduce
 from types import FunctionType
@@ -95,11 +96,12 @@ INSTEAD = {
     "range": " outside of loops and tests: write for k in range(...), or x in range(...)",
     "int": ": write 1 if ... else 0", "next": ": write min(... for ..., default=0), or any_of(s, {...}) for each",
 }  # fmt: skip
+TEST_KIND = "write if m.kind == ..., or a parameter of that kind"
 TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
-def said(node: ast.expr) -> str:
+def said(node: ast.AST) -> str:
     """Return what a sentence calls an expression: a name that is made here is of each member of something."""
     return "each of them" if isinstance(node, ast.Name) and "." in node.id else ast.unparse(node)
 
@@ -165,6 +167,8 @@ class Expressions:
         self.reads: set[str] = set()
         self.returns: t.AnyType = t.VOID
         self.assigned: frozenset[str] | None = frozenset()  # names that have a value here; None: not reached
+        self.kinds: dict[str, str] = {}  # which message each name, or place of the state, is known to be here
+        self.relied: dict[str, ast.AST] = {}  # the places of which that was needed, where
         self.largest: dict[str, int] = {}  # in a handler, the bound of each loop's name
         self.sequences: dict[int, t.Expr] = {}  # by an index into a sequence, that sequence
         self.kept: list[t.Term] = []  # those indices: their identities stay theirs
@@ -359,12 +363,26 @@ class Expressions:
         if value.type == wanted:
             return value
         if isinstance(wanted, t.MessageType) and isinstance(value.type, t.MessageType):
-            if value.type.union == wanted.union and (wanted.only is None or value.type.only in (None, wanted.only)):
-                return value
+            if value.type.union == wanted.union:
+                only = self.kind_known(value, node) if wanted.only else None
+                if only == wanted.only:
+                    return value
+                if only is None:
+                    reason = f"{said(node)} may be another message than {wanted.only} here: {TEST_KIND}"
+                    raise self.fail(node, reason)
+                raise self.fail(node, f"a message {only} is used where a {wanted.only} is expected")
         if isinstance(wanted, t.SetType) and isinstance(value.type, t.SetType):
             return self.as_set(value, wanted.kind, node, label)
         more = "; write its fields too, as in NAME(...)" if isinstance(value.type, t.NameType) else ""
         raise self.fail(node, f"a {value.type.name} is used where a {wanted.name} is expected{more}")
+
+    def kind_known(self, message: t.Expr, node: ast.AST) -> str | None:
+        """Return which message one is known to be here, or None."""
+        assert isinstance(message.type, t.MessageType)
+        if message.type.only is None and (place := ast.unparse(node)) in self.kinds:
+            self.relied[place] = node
+            return self.kinds[place]
+        return message.type.only
 
     def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST, label: str) -> t.Expr:
         return self.coerce(value, kind_type(kind), node, label)
@@ -400,10 +418,14 @@ class Expressions:
             case ast.UnaryOp(op=ast.Not()):
                 return t.Not(t.BOOL, self.truth(node.operand))
             case ast.BoolOp(op=op):
-                word = "and" if isinstance(op, ast.And) else "or"
-                return t.Logic(t.BOOL, word, [*map(self.truth, node.values)])
+                word, before, each = "and" if isinstance(op, ast.And) else "or", self.kinds, []
+                for value in node.values:
+                    each.append(self.truth(value))
+                    self.kinds = self.kinds | self.kinds_if(value, word == "and")
+                self.kinds = before
+                return t.Logic(t.BOOL, word, each)
             case ast.IfExp():
-                then, other = self.alike(self.expr(node.body), self.expr(node.orelse), node)
+                then, other = self.alike(self.side(node, True), self.side(node, False), node)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
                 return t.Choice(then.type, self.truth(node.test), then, other)
@@ -412,6 +434,29 @@ class Expressions:
             case ast.Set():
                 return self.set_literal(node)
         raise self.fail(node, refusal(node))
+
+    def side(self, node: ast.IfExp, truth: bool) -> t.Expr:
+        """Return one side of a conditional expression."""
+        before, self.kinds = self.kinds, self.kinds | self.kinds_if(node.test, truth)
+        value = self.expr(node.body if truth else node.orelse)
+        self.kinds = before
+        return value
+
+    def kinds_if(self, test: ast.expr, truth: bool) -> dict[str, str]:
+        """Return which message each name is known to be where a test is true, or is false."""
+        match test:
+            case ast.Compare(ast.Attribute(message, "kind"), [op], [ast.Name(kind)]) if (
+                isinstance(op, ast.Eq if truth else ast.NotEq)
+                and not any(isinstance(part, ast.Call) for part in ast.walk(message))
+                and isinstance(self.expr(message).type, t.MessageType)
+                and kind not in self.locals
+            ):
+                return {ast.unparse(message): self.meant(kind).name}
+            case ast.UnaryOp(ast.Not(), inner):
+                return self.kinds_if(inner, not truth)
+            case ast.BoolOp(op, values) if isinstance(op, ast.And if truth else ast.Or):
+                return {name: kind for value in values for name, kind in self.kinds_if(value, truth).items()}
+        return {}
 
     def length(self, of: ast.expr, node: ast.Call) -> t.Expr:
         """Return how many something has."""
@@ -462,6 +507,7 @@ class Expressions:
         key, outer = f"{self.key}.{self.lifted}", {k: v for k, v in self.locals.items() if k not in body.names}
         outer |= {name: value.type for name, value in given.items()}
         kept = self.locals, self.assigned, self.optional, self.asks_optional, self.returns, self.reads, self.loops
+        kinds, self.kinds = self.kinds, dict(self.kinds)
         self.locals, self.returns, self.reads, self.asks_optional, self.loops = dict(outer), returns, set(), False, 0
         if self.assigned is not None:
             self.assigned = (self.assigned - body.names) | given.keys()
@@ -476,6 +522,7 @@ class Expressions:
         inner, optional = {k: v for k, v in self.locals.items() if k not in outer}, self.optional
         asks, reads = self.asks_optional, self.reads
         self.locals, self.assigned, self.optional, self.asks_optional, self.returns, self.reads, self.loops = kept
+        self.kinds = kinds
         self.reads |= reads
         types: dict[str, t.AnyType] = {NOTED: t.STATE, **dict(self.params), **outer}
         used = {e.name for e in parts(typed) if isinstance(e, t.Var)}
@@ -847,7 +894,10 @@ class Expressions:
             known = self.assigned is None or name in self.assigned
             if not known and not any(name == p for p, _ in self.params):
                 raise self.fail(node, f"{name} cannot have a value here")
-            return t.Var(self.locals[name], name)
+            kind = self.locals[name]
+            if isinstance(kind, t.MessageType):
+                kind = replace(kind, only=self.kinds.get(name))  # as far as it is known here
+            return t.Var(kind, name)
         if name in self.python.__code__.co_varnames:
             raise self.fail(node, f"{name} cannot have a value here: it is given one later")
         value = self.meant(name)
@@ -901,9 +951,11 @@ class Expressions:
                 return t.MessageKind(t.NameType(), value)
             if node.attr in value.type.union.envelope:
                 return self.envelope(node, value, value.type.union)
-            if value.type.only is None:
-                raise self.fail(node, f"which message it is must be known before its {node.attr} is read")
-            message = value.type.union.named(value.type.only)
+            only = self.kind_known(value, node.value)
+            if only is None:
+                known = f"which message {said(node.value)} is must be known before its {node.attr} is read"
+                raise self.fail(node, f"{known}: {TEST_KIND}")
+            message = value.type.union.named(only)
             if node.attr not in message.fields:
                 raise self.fail(node, f"{message.name} has no field {node.attr}")
             offset = value.type.union.offsets(message.name)[node.attr]
@@ -1130,7 +1182,8 @@ class Expressions:
         if len(wanted) != len(given):
             called = f"{name}({', '.join(parameter for parameter, _ in target.params if parameter != NOTED)})"
             raise self.fail(node, f"{called} takes {len(wanted)} arguments, and {len(node.args)} are given")
-        args = [self.coerce(value, kind, node) for value, kind in zip(given, wanted, strict=True)]
+        nodes = [*node.args, *[node] * (len(given) - len(node.args))]
+        args = [self.coerce(value, kind, of) for value, kind, of in zip(given, wanted, nodes, strict=True)]
         for (parameter, _), value, argument in zip(target.params, args, node.args, strict=False):
             if parameter in target.wants:
                 if isinstance(value, t.Const) and ast.unparse(argument) == "NOTHING":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import TypeGuard
@@ -48,6 +49,7 @@ class FunctionTyper(Sentences):
                 raise self.fail(arg, "structs of arrays are for kernels, not for protocols")
             self.params.append((arg.arg, kind))
             self.locals[arg.arg] = kind
+            self.note_kind(arg.arg, kind)
             if self.names_process(arg.annotation):
                 self.processes.add(arg.arg)
         if self.is_handler:
@@ -98,6 +100,8 @@ class FunctionTyper(Sentences):
     def statement(self, node: ast.stmt) -> list[t.Stmt]:
         """Return a typed statement, whose result is the same in every order of evaluation."""
         made = self.typed(node)
+        if any(not place.isidentifier() for place in self.kinds) and (writes(made) or self.writing(made)):
+            self.kinds = {name: kind for name, kind in self.kinds.items() if name.isidentifier()}
         if not self.is_kernel:
             self.check_order(node, made)
         return made
@@ -153,15 +157,7 @@ class FunctionTyper(Sentences):
                     self.of_processes.add(node.target.id)
                 return self.assign(node.target, self.expr(value), node)
             case ast.If():
-                test = self.truth(node.test)
-                if isinstance(test, t.Const):  # a configuration's constant: the other side is not there
-                    return self.block(node.body if test.value else node.orelse)
-                before = self.assigned
-                then = self.block(node.body)
-                after_then, self.assigned = self.assigned, before
-                other = self.block(node.orelse)
-                self.assigned = both(after_then, self.assigned)
-                return [t.If(line, test, then, other)]
+                return self.branches(node)
             case ast.For():
                 return self.for_loop(node)
             case ast.While(orelse=[]):
@@ -180,7 +176,9 @@ class FunctionTyper(Sentences):
                 self.assigned = None
                 return made
             case ast.Assert():
-                return [self.asserted(node)]
+                made = [self.asserted(node)]
+                self.kinds = self.kinds | self.kinds_if(node.test, True)
+                return made
             case ast.Expr(value=ast.Call() as call):
                 special = self.method_statement(call)
                 if special is not None:
@@ -189,6 +187,24 @@ class FunctionTyper(Sentences):
         if isinstance(node, ast.Expr):
             self.expr(node.value)
         raise self.fail(node, refusal(node))
+
+    def branches(self, node: ast.If) -> list[t.Stmt]:
+        """Return an `if`; a configuration's constant leaves one side of it."""
+        test = self.truth(node.test)
+        if isinstance(test, t.Const):
+            return self.block(node.body if test.value else node.orelse)
+        before, kinds = self.assigned, self.kinds
+        self.kinds = kinds | self.kinds_if(node.test, True)
+        then = self.block(node.body)
+        after_then, self.assigned, kinds_then = self.assigned, before, self.kinds
+        self.kinds = kinds | self.kinds_if(node.test, False)
+        other = self.block(node.orelse)
+        if self.assigned is None:
+            self.kinds = kinds_then
+        elif after_then is not None:
+            self.kinds = dict(self.kinds.items() & kinds_then.items())
+        self.assigned = both(after_then, self.assigned)
+        return [t.If(node.lineno, test, then, other)]
 
     def asserted(self, node: ast.Assert) -> t.Evaluate:
         """Return what meets a run-time error where the test is false."""
@@ -333,9 +349,19 @@ class FunctionTyper(Sentences):
             self.largest[name] = most
         if name is not None and before is not None:
             self.assigned = before | {name}
+        for other in assigned_names(body) | {name or ""}:
+            self.note_kind(other, t.VOID)
+        kinds, relied, self.relied = self.kinds, self.relied, {}
         self.loops += 1
         inner = [*begin(), *self.block(body)]
         self.loops -= 1
+        places = [place for place in self.relied.keys() & kinds.keys() if not place.isidentifier()]
+        if places and (writes(inner) or self.writing(inner)):
+            raise self.fail(
+                self.relied[places[0]],
+                f"{places[0]} may be another message in the next round: test its kind inside the loop",
+            )
+        self.kinds, self.relied = kinds, relied | self.relied
         self.assigned, self.largest = before, largest
         return inner
 
@@ -380,6 +406,12 @@ class FunctionTyper(Sentences):
             self.used_as_number(value)  # so that it is also checked whether the result may be NOTHING
         return [t.Return(line, value)]
 
+    def note_kind(self, name: str, kind: t.AnyType) -> None:
+        """Note which message a name is from here on, if its type says it."""
+        only = {name: kind.only} if isinstance(kind, t.MessageType) and kind.only else {}
+        beside = re.compile(rf"\b{name}\b")
+        self.kinds = {place: known for place, known in self.kinds.items() if not beside.search(place)} | only
+
     def declare(self, name: str, kind: t.AnyType, node: ast.AST) -> None:
         known = self.locals.setdefault(name, kind)
         if isinstance(known, t.MessageType) and isinstance(kind, t.MessageType):
@@ -396,6 +428,7 @@ class FunctionTyper(Sentences):
                 raise self.fail(node, f"{target.id} is a message of an earlier round or branch: use another name")
             value = self.kept_set(target.id, value, node)
             self.declare(target.id, value.type, node)
+            self.note_kind(target.id, value.type)
             if self.is_process(value):
                 self.of_processes.add(target.id)
             if found := self.origins(value):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 else:  # which annotations of fields tell apart from numbers
     Node, History = NewType("Node", int), NewType("History", object)
 Members = Any  # a set of processes, passed to a function that writes nothing
-AnyMessage = Any  # a message of any kind; pass it to a function that names the kind
+AnyMessage = Any  # a message of any kind, which `m.kind` says
 
 NOBODY = -1
 NOTHING = -1
