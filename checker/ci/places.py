@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from checker.report.result import ReportPlace
-from zabspec.language.layout.notation import naming_processes
 
 if TYPE_CHECKING:
     from traces.record.trace import Step, Trace
@@ -21,38 +20,20 @@ Changed = Mapping[str, Collection[int]]  # by real path of a file, the lines tha
 MOST_DECORATORS = 20  # lines before the name of a function
 
 
-@naming_processes
-def way_to(trace: Trace) -> list[ReportPlace]:
-    """Return a source location for each step, in order; the last is the step that violates the property."""
-    from traces.explain.names import headline
+def places_of(trace: Trace, changed: Changed) -> list[ReportPlace]:
+    """Return where a run is to be corrected, the best place first.
 
-    out = []
-    for step in trace.steps:
-        place = place_of(trace, step)
-        out.append(ReportPlace(place.path, place.line, named=place.named, says=f"{step.number}. {headline(step)}"))
-    return out
-
-
-def faulty(trace: Trace, changed: Changed) -> ReportPlace | None:
-    """Return the location of the rule to blame: the function of a variant, or else a function that a change touches.
-
-    Of several functions, the one that the run entered last.
+    These are the rule to blame, the function of a variant or else one that a change touches; of several the one that
+    the run entered last. Then follow the handlers of its steps, the last first.
 
     Args:
         changed: by file, the lines that were changed.
-
-    Returns:
-        Its place, or None if there is no variant that is meant to be wrong, and no change is known.
     """
     suspects = list(put_in(trace)) or [f for f in functions_of(trace) if is_changed(f, changed)]
-    if not suspects:
-        return None
-    named = {function: name for name, function in handlers(trace)}
-    for step in reversed(trace.steps):
-        for function in suspects:
-            if named.get(function) in entered(step):
-                return located(function, named[function])
-    return located(suspects[0], named.get(suspects[0], "rule"))
+    named = [*handlers(trace)][::-1]
+    ran = [f for step in reversed(trace.steps) for name, f in named if name in entered(step)]
+    blamed = [f for f in ran if f in suspects] or suspects
+    return list(filter(None, map(located, [*blamed[:1], *ran])))
 
 
 def put_in(trace: Trace) -> Iterator[FunctionType]:
@@ -85,21 +66,6 @@ def is_changed(function: FunctionType, changed: Changed) -> bool:
     return any(code.co_firstlineno <= line <= last for line in lines)
 
 
-def place_of(trace: Trace, step: Step) -> ReportPlace:
-    """Return the location of the last handler that a step entered.
-
-    If it entered none, as a fault does, the location is that of the protocol's source.
-    """
-    found: ReportPlace | None = None
-    for name, function in handlers(trace):
-        if name in entered(step):
-            found = located(function, name)
-    if found is not None:
-        return found
-    file = getattr(trace.model.protocol.modules[-1], "__file__", None)
-    return ReportPlace(Path(file) if file else None, named=step.label)
-
-
 def entered(step: Step) -> list[str]:
     """Return the names of the handlers that a step entered: message kinds of a user protocol, steps of the paper."""
     received = [step.message.kind] if step.message is not None and step.word.row.receives else []
@@ -128,10 +94,10 @@ def receiving(module: Any) -> dict[str, FunctionType]:
     return out
 
 
-def located(function: FunctionType, name: str) -> ReportPlace:
+def located(function: FunctionType) -> ReportPlace | None:
     path, first = Path(function.__code__.co_filename), function.__code__.co_firstlineno
     if not path.is_file():
-        return ReportPlace(None, named=f"{function.__name__} ({name})")
+        return None
     beyond = range(first, first + MOST_DECORATORS)
     line = next((k for k in beyond if linecache.getline(str(path), k).lstrip().startswith("def ")), first)
-    return ReportPlace(path, line, named=f"{function.__name__} ({name})")
+    return ReportPlace(path, line)

@@ -12,28 +12,24 @@ from checker.ci.judging import (
     AS_EXPECTED,
     DIFFERS,
     HEAD,
-    NEW,
     NOT_RUN,
     PREMISE_LOST,
     UNDECIDED,
     CheckOutcome,
-    Difference,
     counterexample,
     expected,
     found,
     statement_of,
 )
-from checker.ci.places import faulty, way_to
+from checker.ci.places import places_of
 from checker.report.answer import Answered, ByName
 from checker.report.result import (
     ERROR,
     FAILURE,
     SKIPPED,
-    Named,
     Part,
     ReportFinding,
     ReportPlace,
-    Rule,
     Table,
     Verdict,
     installed_version,
@@ -52,23 +48,6 @@ FORMAT = 1
 INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
-# The rules of findings other than violations; each property is a rule of its own.
-RULES = {
-    "vanished": "An expected violation no longer occurs.",
-    "premise lost": "A premise that had to be reached is not reached: the property is no longer checked non-vacuously.",
-    "changed": "The result is not the expected one: another depth, another number of states.",
-    "no verdict": "Less was checked than was requested.",
-}
-HELP_OF_PROPERTIES = (
-    "The result is located at the rule that the variant or the change touches, or at the handler of the last step; "
-    "its related locations are the steps of a shortest run. `zabcheck check --traces DIR` saves the run, `zabcheck "
-    "export` "
-    "shows it, `zabcheck replay` plays it in the simulator."
-)
-HELP_OF_CHECKS = (
-    "The result is located at the check in its file. `zabcheck check --only NAME` runs that check alone. Either the "
-    "protocol has to be fixed, or the check's expectation has to be updated."
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -212,52 +191,20 @@ class Checked(Answered):
     def root(self) -> Path:
         return top_of(self.path)
 
-    @property
-    def unanswered(self) -> Sequence[str]:
-        return [f"{o.check.name}: {reason}" for o in self.of(UNDECIDED) for reason in o.reasons]
-
-    @property
-    def rules(self) -> Sequence[Rule]:
-        """Return the properties that were judged, and the other kinds of findings."""
-        judged: dict[str, Named] = {}
-        for o in self.outcomes:
-            judged |= {p.name: p for p in (o.found.properties if o.found is not None else ())}
-        rules = [
-            Rule(p.name, first_sentence(p.statement), f"{p.statement} ({p.source})", HELP_OF_PROPERTIES)
-            for p in judged.values()
-        ]
-        return rules + [Rule(name, says, help=HELP_OF_CHECKS) for name, says in RULES.items()]
-
     @cached_property
     def findings(self) -> Sequence[ReportFinding]:
         """Return one finding for each difference, and one for each check without a verdict."""
         return [finding for o in self.outcomes for finding in self.findings_of(o)]
 
     def findings_of(self, o: CheckOutcome) -> Iterator[ReportFinding]:
-        name, here = o.check.name, ReportPlace(self.path, o.check.line, named=o.check.name)
+        name, here = o.check.name, ReportPlace(self.path, o.check.line)
         for d in o.differences:
-            place, way = self.places(o, d, here)
             c = counterexample(o, d)
             says = f"{d.says}. {c.why if c is not None else ''}".strip()
-            further = {"check": name, "expected": o.check.expect.stated}
-            beside = [replace(here, says="the check")] if place != here else []
-            rule, same = d.name if d.what == NEW else d.what, f"{name}/{d.what}/{d.name}"
-            yield ReportFinding(rule, "error", says, [place], way, same, further, beside, name, d.what)
+            found = places_of(c.trace, self.changed) if c is not None and c.trace is not None else []
+            yield ReportFinding("error", name, d.what, says, [*found, here])
         if o.status == UNDECIDED:
-            says = "; ".join(o.reasons)
-            yield ReportFinding("no verdict", "warning", says, [here], same=f"{name}/no verdict", of=name)
-
-    def places(self, o: CheckOutcome, d: Difference, here: ReportPlace) -> tuple[ReportPlace, list[ReportPlace]]:
-        """Return the location of a difference, and those of the steps of the run that leads there.
-
-        A violation is located at the rule to blame, or at the handler of the last step if none is known. Any other
-        difference is located at the check in its file.
-        """
-        c = counterexample(o, d)
-        if c is None or c.trace is None or not c.trace.steps:
-            return here, []
-        way = way_to(c.trace)
-        return faulty(c.trace, self.changed) or replace(way[-1], says=""), way
+            yield ReportFinding("warning", name, "no verdict", "; ".join(o.reasons), [here])
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcomes as JSON values (docs/how-to/ci.md)."""
@@ -346,7 +293,3 @@ def traces_of(o: CheckOutcome, names: Iterable[str]) -> list[tuple[str, Trace]]:
     made = o.found.counterexamples if o.found is not None else {}
     shown = [(name, made[name].trace) for name in names if name in made]
     return [(f"{o.check.name}-{name}", trace) for name, trace in shown if trace is not None]
-
-
-def first_sentence(text: str) -> str:
-    return " ".join(text.split()).partition(". ")[0].rstrip(".") + "."

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checker.report.answer import Answered
-from checker.report.result import Part, ReportFinding, ReportPlace, Row, Rule, Table, Words, plural
+from checker.report.result import Part, ReportFinding, ReportPlace, Row, Table, Words, plural
 from checker.report.sources import top_of
 
 if TYPE_CHECKING:
@@ -26,14 +26,12 @@ class Linted(Answered):
     Attributes:
         path: the file, as it was named.
         mistakes: by line.
-        complete: False if more mistakes may show once these are corrected.
         annotated: whether the text ends with annotations.
         request: the one that it answers.
     """
 
     path: str
     mistakes: Sequence[Mistake]
-    complete: bool
     annotated: bool = False
     request: Request | None = None
 
@@ -60,39 +58,28 @@ class Linted(Answered):
             (f"{m.path}:{m.line}" if m.line else m.path, f"{'note: ' if m.level == 'note' else ''}{m.reason}")
             for m in self.mistakes
         ]
-        out: list[Part] = [Words([self.sentence], "" if self.mistakes or not self.complete else "green")]
+        out: list[Part] = [Words([self.sentence], "" if self.mistakes else "green")]
         if rows:
             out.append(Table(rows))
-        if not self.complete:
-            out.append(Words([MORE]))
-        if not self.errors:
-            out.append(Words([f"to explore its states: zabcheck --protocol {self.path}"]))
-        return out
+        explored = f"to explore its states: zabcheck --protocol {self.path}"
+        return [*out, Words([MORE if self.errors else explored])]
 
     def details(self) -> dict[str, Any]:
         keys = ("path", "line", "column", "level", "reason")
         return {
             "protocol": self.path,
-            "complete": self.complete,
             "mistakes": [{key: getattr(m, key) for key in keys} for m in self.mistakes],
         }
-
-    @property
-    def rules(self) -> Sequence[Rule]:
-        return (
-            Rule(MISTAKE, "A protocol's source is not in the language, or has an invalid declaration."),
-            Rule(NOTE, "A piece of a protocol's source has no effect."),
-        )
 
     @property
     def findings(self) -> Sequence[ReportFinding]:
         return [
             ReportFinding(
+                "error" if m.level == "error" else "notice",
+                Path(m.path).name,
                 MISTAKE if m.level == "error" else NOTE,
-                m.level,
                 m.reason,
                 [ReportPlace(Path(m.path).resolve(), m.line)],
-                of=Path(m.path).name,
             )
             for m in self.mistakes
         ]

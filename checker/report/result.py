@@ -142,41 +142,16 @@ Part = str | Words | Table  # text is in its lines already
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A kind of finding.
-
-    Attributes:
-        name: its identifier, such as `agreement`.
-        summary: one sentence.
-        statement: the whole description.
-        help: what to do about a finding.
-    """
-
-    name: str
-    summary: str
-    statement: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True)
 class ReportPlace:
-    """A location: a line of a source, bytes of a binary file, or a name only.
+    """A line of a source.
 
     Attributes:
-        path: the file, or None.
-        line: of a text, from 1; 0 for the whole file.
-        offset: of a binary file, from 0.
-        length: the number of bytes from there; 0 if it is unknown.
-        named: its name without the file, such as that of a handler, or of a server.
-        says: a description.
+        path: the file.
+        line: from 1; 0 for the whole file.
     """
 
-    path: Path | None = None
+    path: Path
     line: int = 0
-    offset: int | None = None
-    length: int = 0
-    named: str = ""
-    says: str = ""
 
 
 @dataclass(frozen=True)
@@ -184,28 +159,18 @@ class ReportFinding:
     """One thing that is wrong.
 
     Attributes:
-        rule: the name of its rule.
-        level: `error`, `warning` or `note`.
+        level: `error`, `warning` or `notice`.
+        of: the check, or the file, that the sentence is about.
+        what: in what way it is wrong.
         says: the sentence.
-        places: where to correct it.
-        steps: the places that lead there, in order; they are related, too.
-        same: what is constant from run to run, so that a host recognises a finding; empty if rule and place suffice.
-        further: anything else, as JSON.
-        related: places that belong to it, and need no correction.
-        of: the check, or the place, that the sentence is about.
-        what: in what way it is wrong; empty for its rule's name.
+        places: where to correct it, the best first.
     """
 
-    rule: str
     level: str
+    of: str
+    what: str
     says: str
-    places: Sequence[ReportPlace] = ()
-    steps: Sequence[ReportPlace] = ()
-    same: str = ""
-    further: Mapping[str, Any] = field(default_factory=dict)
-    related: Sequence[ReportPlace] = ()
-    of: str = ""
-    what: str = ""
+    places: Sequence[ReportPlace]
 
 
 # --- what a check expects ---------------------------------------------------------------------------
@@ -343,18 +308,8 @@ class Result(ABC):
         return None
 
     @property
-    def rules(self) -> Sequence[Rule]:
-        """Return every rule that was checked, violated or not."""
-        return ()
-
-    @property
     def findings(self) -> Sequence[ReportFinding]:
         """Return what is wrong, in the order in which it is to be read."""
-        return ()
-
-    @property
-    def unanswered(self) -> Sequence[str]:
-        """Why a part of the request has no answer, a sentence for each part."""
         return ()
 
     @property

@@ -6,13 +6,13 @@ import os
 from pathlib import Path, PurePosixPath
 
 
-def top_of(file: Path, *others: Path) -> Path:
-    """Return git's top level above a file; outside git, the file's own folder, or the common one of all files."""
+def top_of(file: Path) -> Path:
+    """Return git's top level above a file; outside git, the file's own folder."""
     for whole in (os.path.abspath(file), os.path.realpath(file)):
         for folder in Path(whole).parents:
             if os.path.exists(folder / ".git"):  # in a worktree it is a file
                 return folder
-    return Path(os.path.commonpath([os.path.dirname(os.path.abspath(f)) for f in (file, *others)]))
+    return Path(os.path.abspath(file)).parent
 
 
 def from_top(path: Path, top: Path) -> PurePosixPath | None:

@@ -25,7 +25,7 @@ class CheckRequest(OutcomesRequest):
       zabcheck check                           zabcheck.toml, or pyproject.toml with a table tool.zabcheck
       zabcheck check course                    the same in another folder
       zabcheck check --only joins --only agrees
-      zabcheck check ci/zabcheck.toml --junit zabcheck.xml --sarif zabcheck.sarif
+      zabcheck check ci/zabcheck.toml --junit zabcheck.xml
       zabcheck check --github --changed-since origin/main
     """
 

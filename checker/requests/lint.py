@@ -1,4 +1,4 @@
-"""Report all mistakes of a protocol's file at once."""
+"""Report mistakes of a protocol's file."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lint(Request):
-    """Report all mistakes in a protocol's file: the line, what is wrong, and what to write.
+    """Report mistakes in a protocol's file: the line, what is wrong, and what to write.
+
+    These are the first of its declarations, or the first of each function; without any, what has no effect.
 
     Exit codes: 0 no mistakes; 1 mistakes; 2 the file cannot be read.
 
     Examples:
       zabcheck init tpc.py
       zabcheck lint tpc.py --json
-      zabcheck lint tpc.py --sarif tpc.sarif
       zabcheck lint tpc.py --github
     """
 
@@ -41,7 +42,7 @@ class Lint(Request):
         from checker.report.linted import Linted
         from checker.requests.base.mistakes import mistakes_in
 
-        return Linted(fspath(self.file), *mistakes_in(Path(self.file)), self.github, self)
+        return Linted(fspath(self.file), mistakes_in(Path(self.file)), self.github, self)
 
 
 lint = function(Lint)

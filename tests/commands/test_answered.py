@@ -98,7 +98,7 @@ def test_a_signal_before_an_answer_leaves_nothing_of_it(monkeypatch: pytest.Monk
 @pytest.mark.parametrize(
     "words",
     [
-        (*TINY, "--json", "--junit"), (*TINY, "--json", "--html"), ("audit", "data", "--json", "--sarif"),
+        (*TINY, "--json", "--junit"), (*TINY, "--json", "--html"), ("audit", "data", "--json", "--junit"),
         ("simulate", "--rounds", "60", "--check", "--json", "--dump"),
     ],
     ids=lambda words: words[-1],

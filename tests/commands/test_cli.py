@@ -62,7 +62,6 @@ def report_of(result: Result) -> dict[str, Any]:
 WRONG = [
     ("--trace fifo", "this is not a regular file"),
     ("--depth 2 --html mine.py", "this is a program, and is not overwritten"),
-    ("lint mine.py --sarif mine.py", "this is a program, and is not overwritten"),
     ("x" * 300, "there is no command"),
 ]
 

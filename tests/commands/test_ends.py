@@ -204,7 +204,7 @@ def test_a_wrong_request_is_json_too(words: tuple[str, ...], folder: Path) -> No
 
 @pytest.mark.parametrize(
     "words",
-    [(*TINY, "--junit"), (*TINY, "--html"), ("audit", "none", "--sarif"), ("simulate", "--rounds", "9", "--events")],
+    [(*TINY, "--junit"), (*TINY, "--html"), ("audit", "none", "--junit"), ("simulate", "--rounds", "9", "--events")],
     ids=lambda words: words[-1],
 )
 def test_no_socket_is_written_to(words: tuple[str, ...], folder: Path) -> None:
@@ -218,7 +218,7 @@ def test_no_socket_is_written_to(words: tuple[str, ...], folder: Path) -> None:
 
 def test_no_pipe_is_written_that_nobody_reads(folder: Path) -> None:
     os.mkfifo("fifo")
-    for words in ((*TINY, "--junit", "fifo"), ("quorums", "none"), ("audit", "none", "--sarif", "fifo")):
+    for words in ((*TINY, "--junit", "fifo"), ("quorums", "none"), ("audit", "none", "--junit", "fifo")):
         assert run(*words).exit_code == 2
     assert "no process reads" in run(*TINY, "--junit", "fifo").stderr
 

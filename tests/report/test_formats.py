@@ -45,7 +45,7 @@ def every_format() -> list[Format]:
 
 
 def test_every_format_writes_any_result() -> None:
-    assert {"html", "junit", "sarif"} <= {each.name for each in every_format()}
+    assert {"html", "junit"} <= {each.name for each in every_format()}
     for each in every_format():
         assert each.render(RESULT)
         assert each.render(StatedAnswer("nothing"))
@@ -53,7 +53,6 @@ def test_every_format_writes_any_result() -> None:
 
 def test_a_format_takes_the_kinds_that_it_names_and_no_other() -> None:
     assert set(registry.formats_of("explore")) >= {"html", "junit"}
-    assert "sarif" not in registry.formats_of("explore")
     assert set(registry.formats_of("prove")) == {each.name for each in every_format() if not each.kinds}
 
 
@@ -126,7 +125,7 @@ def test_json_is_set_in_as_a_result_says() -> None:
 
 def test_two_outputs_in_one_file_are_refused(tmp_path: Path) -> None:
     one, other = tmp_path / "a", tmp_path / "b"
-    assert files_of("explore", {"junit": one, "html": other, "sarif": one}) == {"junit": one, "html": other}
+    assert files_of("explore", {"junit": one, "html": other}) == {"junit": one, "html": other}
     with pytest.raises(click.UsageError, match="--html and --junit name the same file"):
         files_of("explore", {"junit": one, "html": one})
     with pytest.raises(click.UsageError, match="--trace and --junit name the same file"):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checker.report.result import ReportPlace, Result
-from checker.report.sources import from_top, top_of
+from checker.report.sources import from_top
 
 IN_DATA = (("%", "%25"), ("\r", "%0D"), ("\n", "%0A"))
 IN_PROPERTY = (*IN_DATA, (":", "%3A"), (",", "%2C"))
@@ -19,19 +19,18 @@ def annotation_lines(result: Result) -> list[str]:
     """Return a line for each finding."""
     out = []
     for f in result.findings:
-        level = "notice" if f.level == "note" else f.level
-        where = nearest([*f.places, *f.steps[::-1], *f.related], result.root)
-        out.append(annotation(level, f"{f.of}: {f.what or f.rule}", f.says, where, result.root))
+        where = nearest(f.places, result.root)
+        out.append(annotation(f.level, f"{f.of}: {f.what}", f.says, where, result.root))
     return out
 
 
 def nearest(where: Sequence[ReportPlace], root: Path) -> ReportPlace | None:
     """Return the first of some places that is below the root: the handler, if the source is in this repository."""
-    below = (p for p in where if p.path is not None and from_top(p.path, root) is not None)
+    below = (p for p in where if from_top(p.path, root) is not None)
     return next(below, next(iter(where), None))
 
 
-def annotation(level: str, title: str, says: str, place: ReportPlace | None = None, root: Path | None = None) -> str:
+def annotation(level: str, title: str, says: str, place: ReportPlace | None, root: Path) -> str:
     """Return the line that shows a sentence beside a line of a file.
 
     Args:
@@ -40,8 +39,8 @@ def annotation(level: str, title: str, says: str, place: ReportPlace | None = No
         root: the top of the repository; a place outside it is named in the sentence, as GitHub could not show it.
     """
     given: dict[str, str] = {}
-    if place is not None and place.path is not None:
-        inside = from_top(place.path, top_of(place.path) if root is None else root)
+    if place is not None:
+        inside = from_top(place.path, root)
         if inside is not None:
             given = {"file": str(inside), **({"line": str(place.line)} if place.line else {})}
         else:

@@ -7,26 +7,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import to_builtins
 
 from checker.opinion.outcome import NO_OPINION, SecondOpinion
-from checker.report import result
 from checker.report.answer import Answered
 from checker.report.result import (
     ERROR,
     FAILURE,
     SKIPPED,
     Part,
-    ReportPlace,
-    Rule,
     Verdict,
     installed_version,
     plural,
 )
-from checker.report.sources import top_of
 from checker.zookeeper.report.audit_document import AuditReport, finding_of, forecast_of, server_of, start_of
 from checker.zookeeper.report.audit_forecast import forecast_lines, verdict_of
 from traces.zookeeper.audit.audit import Audit
@@ -40,7 +35,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 MOST_LISTED = 10  # values of a piece of evidence; JSON has all
-LEVELS = {VIOLATION: "error", DANGER: "error", WARN: "warning", NOTE: "note"}
 
 
 def sentence(audit: Audit) -> str:
@@ -230,32 +224,6 @@ class Audited(Answered):
                     row.code, grave[0].severity, None, message, text=text, ends=ends, message=message, group=name
                 )
 
-    @property
-    def rules(self) -> Sequence[Rule]:
-        return [Rule(c.code, f"{c.what}.", " ".join(value for _, value in c.advice())) for c in TABLE]
-
-    @cached_property
-    def findings(self) -> Sequence[result.ReportFinding]:
-        out = []
-        for f in self.audit.findings:
-            named = f.server or ", ".join(f.servers)
-            where = ReportPlace(path_of(self.audit, f), 0, f.offset if f.offset >= 0 else None, 0, named)
-            same = f"{f.code} {f.server} {f.file} {f.zxid}"
-            level, further = LEVELS[f.severity], to_builtins(finding_of(f))
-            out.append(
-                result.ReportFinding(f.code, level, f"{f.place}: {f.sentence}", [where], same=same, further=further)
-            )
-        return out
-
-    @property
-    def unanswered(self) -> Sequence[str]:
-        return [f"{f.place}: {f.sentence}" for f in self.audit.unanswered]
-
-    @property
-    def root(self) -> Path:
-        paths = [path for f in self.audit.findings if (path := path_of(self.audit, f)) is not None]
-        return top_of(*paths) if paths else Path()
-
     def page(self) -> str:
         from checker.zookeeper.report.audit_page import as_html
 
@@ -353,18 +321,6 @@ def operation_words(part: Mapping[str, Any]) -> str:
     said += ["ephemeral"] if part.get("ephemeral") else []
     said += [f"error {part['error']}"] if "error" in part else []
     return " ".join(said)
-
-
-def path_of(audit: Audit, f: AuditFinding) -> Path | None:
-    """Return the file of a finding; None if it has none."""
-    for s in audit.servers:
-        if not f.file or (f.server not in (s.name, "") and s.name not in f.servers):
-            continue
-        for path in [*(x.path for x in s.logs), *(x.path for x in s.snapshots)]:
-            if path.name == f.file:
-                return path
-        return s.directory.folders[0] / f.file
-    return None
 
 
 @dataclass(frozen=True, repr=False)
