@@ -18,12 +18,15 @@ from checker.requests.explore import Explore
 from checker.requests.witness import Witness
 from checker.walk.continuing import Bounds, ContinuedModel, continued
 from checker.walk.served import Served, Serving
+from invariants.registry import NO_RUNTIME_ERROR
 from traces.explain.names import counted, joined
+from traces.record.failure import STEP
 from traces.walk.address import Address
-from traces.walk.saved import check_current
+from traces.walk.view import runtime
 from traces.walk.walker import VIOLATED, Verdict, WalkError, WalkPlace
 from zabspec.language.layout.source import LanguageError
 from zabspec.model import ConfigError
+from zabspec.properties import DEADLOCK
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
@@ -99,10 +102,12 @@ class Jobs:
             WalkError: there is no such property, or too many jobs are running.
         """
         with self.serving.at(address) as (found, place, _):
-            check_current(found.walker)
+            self.serving.check_current(found)
             names = {v.property.name for v in place.verdicts}
         if name not in names and (name or here or goal != VIOLATION):
             raise WalkError(f"no property {name[:60]!r} is checked in this walk")
+        if goal == WITNESS and name == DEADLOCK:
+            raise WalkError(f"{name} has no premise: every state checks it")
         return self.launch(lambda job: self.looked(job, found, place, goal, name, here))
 
     def launch(self, look: Callable[[Job], tuple[str, str, str]]) -> int:
@@ -177,20 +182,22 @@ class Jobs:
             return NONE, nothing, ""
         with found.lock:
             end = found.walker.along((*(place.schedule if here else ()), *words))
-            shown = [v for v in end.verdicts if shows(v, goal, len(end.path), here) and name in (v.property.name, "")]
+            verdicts = [v for v in end.verdicts if name in (v.property.name, "")]
+            shown = [v.property.name for v in verdicts if shows(v, goal, len(end.path), here)]
+            if not name and any(row["verdict"] == VIOLATED for row in runtime(end)):
+                shown.append(NO_RUNTIME_ERROR.name if end.failure else f"{NO_RUNTIME_ERROR.name} by a step from there")
             if not shown:
                 raise WalkError("the run that was found does not end as searched for: a bug of zabcheck")
             address = found.address(end.path)
         from_here = " from there" if here else ""
-        names = joined([v.property.name for v in shown])
-        what = f"violates {names}" if goal == VIOLATION else f"reaches the premise of {names}"
+        what = f"violates {joined(shown)}" if goal == VIOLATION else f"reaches the premise of {joined(shown)}"
         how = f"a run, perhaps not a shortest ({nothing})," if nothing else "a shortest run"
         return FOUND, f"{how}{from_here} that {what}: {counted(len(words), 'step')}", address.text
 
     def to_violation(self, found: Served, name: str, watch: Watch) -> tuple[tuple[int, ...] | None, str]:
         """Return the shortest run that violates a property, or any; else why there is none.
 
-        With a run, the text says why a shorter one is not excluded.
+        With a run, the text says why a shorter one is not excluded. It ends before a step that meets a run-time error.
         """
         request = Explore(
             **vars(found.request.model),
@@ -205,7 +212,9 @@ class Jobs:
         )
         for run in (report.counterexamples[n] for n in wanted if n in report.counterexamples):
             if run.trace is not None and not run.trouble:
-                return run.trace.schedule, "not all states were explored" if report.exploration.narrowed else ""
+                failed = run.trace.failure is not None and run.trace.failure.where == STEP
+                words = run.trace.schedule[:-1] if failed else run.trace.schedule
+                return words, "not all states were explored" if report.exploration.narrowed else ""
             raise NoVerdict(run.trouble)
         return None, report.sentence
 

@@ -12,6 +12,7 @@ from checker.errors import RequestError
 from checker.requests.exploring.walked import WalkRequest, request_of_address, walker_of
 from traces.walk.address import Address, made_of
 from traces.walk.walker import Walker, WalkError, WalkPlace
+from zabspec.authoring.sources import begin_request
 
 MOST = 8  # models that are kept beside those of the command line
 
@@ -89,6 +90,18 @@ class Serving:
         walker = walker_of(request)
         return Served(request, walker, made_of(walker), threading.Lock())
 
+    def check_current(self, found: Served) -> None:
+        """Check that the source of a protocol, executed again, makes the same model as when the walk began.
+
+        Raises:
+            WalkError: it does not, so that results about it would not be about this walk.
+        """
+        if not found.walker.model.protocol.text.released:
+            begin_request()
+            if made_of(walker_of(found.request)) != found.made:
+                name = found.request.model.name
+                raise WalkError(f"the source of {name} has changed since this walk began: reload it first")
+
     @contextmanager
     def at(self, address: Address) -> Iterator[tuple[Served, WalkPlace, WalkPlace]]:
         """Yield a model with the place of an address, and the place at the end of its path, for exclusive use.
@@ -111,6 +124,7 @@ class Serving:
         key = address_of(request).text
         if key not in self.own:
             raise RequestError("only a model of the command line can be reloaded")
+        begin_request()
         walker = walker_of(request)
         with self.lock:
             self.known[key] = Served(request, walker, made_of(walker), threading.Lock())

@@ -90,7 +90,8 @@ class Service:
     def trace(self, given: Fields) -> dict[str, Any]:
         """Return the path to a place as a trace file."""
         address = Address.read(given.text("address"))
-        with self.serving.at(address) as (_, here, _):
+        with self.serving.at(address) as (found, here, _):
+            self.serving.check_current(found)
             trace = trace_of(here)
         name = trace.property_name or "walk"
         return {

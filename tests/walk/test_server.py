@@ -305,3 +305,89 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     assert "this is not Python" in give("watch", address=stopped["address"]).json["error"]
     file.write_text(text, "utf-8")
     assert give("view", address=give("reload", address=stopped["address"]).json["address"]).status == 200
+
+
+READS = '''
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from zabcheck.language import Each, Fields, Node, Range, action, declare, final, safety, stored
+
+LIMIT = int(Path(__file__).with_name("limit.txt").read_text())
+
+
+class State(Fields):
+    x: Each[Node, Annotated[int, Range(0, 3)]] = stored("x")
+
+
+@action(budget="begins")
+def begin(s: State, p: Node) -> None:
+    s.x[p] = LIMIT
+
+
+def begun(s: State) -> bool:
+    """One has begun."""
+    return s.begins_left == 0
+
+
+@final
+def ended(s: State) -> bool:
+    return s.begins_left == 0
+
+
+@safety(witness=begun)
+def small(s: State) -> bool:
+    """x divides."""
+    return all(4 // (s.x[p] - 2) < 9 for p in range(s.NODES))
+
+
+PROTOCOL = declare(__name__, nodes=2, budgets={"begins": 1}, deadlock=True)
+'''
+
+
+def test_a_number_that_is_read_is_part_of_an_address(tmp_path: Path) -> None:
+    """Of another number than when the walk began no view, trace or search is; reloaded, it is another model."""
+    (tmp_path / "reads.py").write_text(READS, "utf-8")
+    (tmp_path / "limit.txt").write_text("0", "utf-8")
+    own = WalkRequest(ModelRequest(str(tmp_path / "reads.py")))
+    _, app = served(own)
+    give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
+    view = give("view", address=f"{address_of(own).text}?way=0").json
+    (tmp_path / "limit.txt").write_text("1", "utf-8")
+    for asked in ("trace", "job"):
+        found = give(asked, address=view["address"], goal="violation", property="", here=False)
+        assert "reload it first" in found.json["error"]
+    again = give("reload", address=view["address"]).json["address"]
+    assert again != view["address"]
+    fields = give("view", address=again).json["place"]["fields"]
+    assert next(f for f in fields if f["name"] == "x")["cells"][0]["now"] == "1"
+    assert give("view", address=view["address"]).status == 400
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("2", "no-runtime-error: 1 step"), ("4", "no-runtime-error by a step from there: 0 steps")]
+)
+def test_a_run_time_error_is_a_violation(limit: str, said: str, tmp_path: Path) -> None:
+    """One in evaluating a property, and one in a step; a premise is met beside a property that cannot be evaluated."""
+    (tmp_path / "reads.py").write_text(READS, "utf-8")
+    (tmp_path / "limit.txt").write_text(limit, "utf-8")
+    own = WalkRequest(ModelRequest(str(tmp_path / "reads.py")))
+    service, app = served(own)
+    start = address_of(own).text
+    give = lambda what, **body: ask(app, Query(what, body)).json  # noqa: E731
+    number = give("job", address=start, goal="violation", property="", here=False)["job"]
+    while (found := give("progress", job=number))["state"] == "running":
+        time.sleep(0.02)
+    assert found["sentence"].endswith(said)
+    there = give("view", address=found["address"])["place"]
+    rows = {p["name"]: (p["verdict"], p["premise_at"]) for p in there["properties"]}
+    met = there["depth"] or None
+    assert rows.pop("deadlock") == ("holds", 0)
+    assert rows == {"small": ("undecided" if met else "holds", met), "no-runtime-error": ("violated", 0)}
+    asked = give("job", address=start, goal="witness", property="deadlock", here=True)
+    assert "has no premise" in asked["error"]
+    marked = [s["violates"] for s in give("view", address=start)["place"]["steps"]]
+    assert marked == [["no-runtime-error"]] * 2
+    service.close()

@@ -4,7 +4,8 @@
 
 `way` has a character a step, its number among those possible in base 36; from 35 on it is `z` and three digits.
 `at` is where one stands on that way. `made` is of every text that the model, its properties, and the order of steps are
-made of: where one of them is another, the same numbers may be other steps, and the address is refused.
+made of, and of its constants: where one of them is another, the same numbers may be other steps, and the address is
+refused.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from traces.walk import walker as order
 from traces.walk.walker import LONGEST, Walker, WalkError
 from zabspec.language.layout.cache_key import digest_of
 from zabspec.language.layout.source import text_digest
+from zabspec.language.python.meanings import is_value
 
 DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 MANY = 35  # the first number that takes more than one character
@@ -140,11 +142,14 @@ def way_of(text: str) -> tuple[int, ...]:
 def made_of(walker: Walker) -> str:
     """Return the digest of what a model is made of.
 
-    It covers the schema, the source of each function and property, and the source of the step order. It does not depend
-    on where a file lies, nor on the Python that runs it.
+    It covers the schema, the source of each function and property, the constants, which may be of a file that is no
+    source, and the source of the step order. It does not depend on where a file lies, nor on the Python that runs it.
     """
     program = walker.model.program
     listing = cast(FunctionType, order.is_fault)
     texts = sorted(text_digest(f) for f in (*walker.texts.values(), listing))
-    said = (digest_of(program.layout.schema), sorted(walker.model.program.overrides), texts)
+    names = sorted(program.namespace.items())
+    values = [(name, value) for name, value in names if is_value(value)]
+    lines = [(name, f.__code__.co_firstlineno, f.__defaults__) for name, f in names if isinstance(f, FunctionType)]
+    said = (digest_of(program.layout.schema, values, lines), sorted(program.overrides), texts)
     return hashlib.sha256(repr(said).encode()).hexdigest()[:16]

@@ -114,12 +114,12 @@ def verdict(place: WalkPlace, v: Verdict) -> dict[str, Any]:
 
 
 def runtime(place: WalkPlace) -> list[dict[str, Any]]:
-    """Return the verdict on `no-runtime-error`; empty if no run-time error is possible here."""
+    """Return the verdict on `no-runtime-error`; empty if no run-time error is met or possible here."""
     failing = [(p.index + 1, p.failure) for p in place.possible if p.failure is not None]
-    met = [] if place.unlisted is None else [(0, place.unlisted)]
+    met = [] if place.failure is None else [(0, place.failure)]
     if not failing and not met:
         return []
-    number, failure = (met + failing)[0]
+    number, failure = min(met + failing, key=lambda one: bool(one[1].widen))  # the author's, if there is one
     where = f"Step {number} of those below has a run-time error: " if number else ""
     return [
         {
@@ -131,7 +131,7 @@ def runtime(place: WalkPlace) -> list[dict[str, Any]]:
             "because": f"{where}{failure.text}.",
             "events": [],
             "premise_at": 0,
-            "violated_at": None,
+            "violated_at": None if number or failure.widen else len(place.path),
             "here": True,
         }
     ]

@@ -18,7 +18,7 @@ from types import FunctionType
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property, keeps, meets
 from traces.explain.names import headline
 from traces.explain.why import reason
-from traces.record.failure import ENABLED, JUDGED, STEP, Failure, failure_of, of_author
+from traces.record.failure import JUDGED, STEP, Failure, failure_of
 from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
@@ -47,7 +47,6 @@ class Verdict:
         because: the sentence why it is violated or undecided; empty if it holds, or gives none.
         premise_at: after how many steps of the walk its premise was first met; None if not yet.
         violated_at: after how many steps it was first violated; None if not yet.
-        error: whether evaluating it met a run-time error of the author's source, which `no-runtime-error` forbids.
     """
 
     property: Property
@@ -55,7 +54,6 @@ class Verdict:
     because: str
     premise_at: int | None
     violated_at: int | None
-    error: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ class WalkPlace:
         here = len(self.path)
         out = []
         for p in self.walker.judged:
-            verdict, because, met, error = self.walker.judge(p, self.state, before)
+            verdict, because, met = self.walker.judge(p, self.state, before)
             last = earlier.get(p.name)
             premise_at = last.premise_at if last is not None else None
             violated_at = last.violated_at if last is not None else None
@@ -155,22 +153,20 @@ class WalkPlace:
                 premise_at = here
             if verdict == VIOLATED and violated_at is None:
                 violated_at = here
-            out.append(Verdict(p, verdict, because, premise_at, violated_at, error))
+            out.append(Verdict(p, verdict, because, premise_at, violated_at))
         return tuple(out)
 
     @cached_property
     def possible(self) -> tuple[Possible, ...]:
-        """Return the possible steps in their fixed order; empty if `unlisted` says why they cannot be listed."""
+        """Return the possible steps in their fixed order; empty if `failure` says why they cannot be listed."""
         return self.walker.possible(self)
 
     @cached_property
-    def unlisted(self) -> Failure | None:
-        """Return the run-time error met in listing the possible steps, or None."""
-        try:
-            self.walker.words(self.mark)
-        except ERRORS as error:
-            return failure_of(self.walker.model, error, ENABLED)
-        return None
+    def failure(self) -> Failure | None:
+        """Return the run-time error met in listing the possible steps or in evaluating a property, or None."""
+        runner, judged = self.walker.runner, self.walker.judged
+        runner.go_to(self.mark)
+        return runner.failure_here(True, judged) or runner.failure_here(False, judged)
 
     @property
     def violated_here(self) -> tuple[Property, ...]:
@@ -390,11 +386,10 @@ class Walker:
             else:
                 state, before = self.runner.state, self.runner.before
                 choices = max(choices, state.choices)
-                violates = tuple(
-                    p.name
-                    for p in self.judged
-                    if p.name not in broken and self.judge(p, state, before, premise=False)[0] == VIOLATED
-                )
+                here = {p.name: self.judge(p, state, before, premise=False)[0] for p in self.judged}
+                violates = tuple(name for name, said in here.items() if said == VIOLATED and name not in broken)
+                if UNDECIDED in here.values() and self.runner.failure_here(True, self.judged):
+                    violates += (NO_RUNTIME_ERROR.name,)
             spends = tuple(n for n, left in self.budgets(step.state) if left != before_budgets[n])
             out.append(Possible(first + len(out), step, len(out) + 1, choices, spends, failure, violates))
         return [replace(p, choices=len(out)) for p in out]
@@ -408,7 +403,7 @@ class Walker:
 
     def judge(
         self, p: Property, state: StateView, before: StateView | None, premise: bool = True
-    ) -> tuple[str, str, bool, bool]:
+    ) -> tuple[str, str, bool]:
         """Check a property on a state, or on the step to it.
 
         Args:
@@ -418,19 +413,16 @@ class Walker:
             premise: whether to check the premise too.
 
         Returns:
-            The verdict, its explanation, whether the premise is met, and whether evaluating the property meets a
-            run-time error of the author.
+            The verdict, its explanation, and whether the premise is met.
         """
-        names = self.runner.names
+        names, met = self.runner.names, False
+        with suppress(*ERRORS):  # the place reports it
+            met = premise and bool(meets(p, names, state, before))
         try:
             result = keeps(p, names, state, before)
-            met = premise and bool(meets(p, names, state, before))
         except ERRORS as error:
-            failure = failure_of(self.model, error, JUDGED, p.name)
-            return UNDECIDED, failure.text, False, of_author(error)
-        if result:
-            return HOLDS, "", met, False
-        return VIOLATED, sentence_of(result), met, False
+            return UNDECIDED, failure_of(self.model, error, JUDGED, p.name).text, met
+        return (HOLDS, "", met) if result else (VIOLATED, sentence_of(result), met)
 
     def budgets(self, state: JsonState) -> Iterator[tuple[str, int]]:
         """Yield the remainder of each budget in a state."""
