@@ -47,7 +47,7 @@ Examples:
                                            one property, a report for machines
   zabcheck --variant small-quorum --nodes 2 --depth 12 --trace run.trace.json
                                            a rule of the protocol changed
-  zabcheck export run.trace.json --to mermaid
+  zabcheck export run.trace.json --to html --output run.html
   zabcheck --nodes 2 --timeouts 0 --crashes 0 --losses 0 --network lossy --drops 1 --keep-going
                                            the shortest run for each violated property
 """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from traces.explain.effects import changes
-    from traces.explain.export import EXPORTS, to_itf, to_json, to_mermaid
+    from traces.explain.export import EXPORTS, to_itf, to_json
     from traces.explain.names import headline
     from traces.explain.text import to_text
     from traces.explain.why import why
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EXPORTS", "Runner", "Step", "Trace", "TraceError", "build_trace", "changes", "headline", "read_trace",
-    "state_json", "to_itf", "to_json", "to_mermaid", "to_text", "verify", "why", "write_trace",
+    "state_json", "to_itf", "to_json", "to_text", "verify", "why", "write_trace",
 ]  # fmt: skip
 
 # The names of this package, each with the module that has it.
@@ -33,7 +33,6 @@ PLACES = {
     "EXPORTS": "traces.explain.export",
     "to_itf": "traces.explain.export",
     "to_json": "traces.explain.export",
-    "to_mermaid": "traces.explain.export",
     "headline": "traces.explain.names",
     "to_text": "traces.explain.text",
     "why": "traces.explain.why",

@@ -39,7 +39,6 @@ if TYPE_CHECKING:  # the public names, each with the module that has it; of a wi
     from checker.report.report import Explored as Explored
     from checker.report.simulated import Simulated as Simulated
     from checker.report.witnessed import Witnessed as Witnessed
-    from checker.requests.base.causality import causal_graph as causal_graph
     from checker.requests.check import check as check
     from checker.requests.entries import entries as entries
     from checker.requests.explore import explore as explore

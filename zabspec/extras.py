@@ -13,7 +13,6 @@ EXTRAS = {
     "pandas": "spark", "pyspark": "spark",
     "grpc": "connect", "grpc_status": "connect", "google.rpc": "connect", "zstandard": "connect",
     "kazoo": "servers",
-    "resvg_py": "pictures",
     "starlette": "explore", "uvicorn": "explore",
     "mcp": "mcp",
     "tree_sitter": "drift", "tree_sitter_java": "drift",

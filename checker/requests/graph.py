@@ -59,9 +59,9 @@ class GraphRequest(ModelRequest):
         )  # fmt: skip
 
     def answer(self, watch: Watch = QUIET) -> Graphed:
+        from checker.graph.build import graphml_of
         from checker.graph.report import Graphed
         from checker.report.remarks import disjoint_notes
-        from traces.causality.graphml import graphml_of
 
         output = Path(self.output) if self.output else None
         made = state_graph(self, watch)

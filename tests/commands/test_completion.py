@@ -62,7 +62,7 @@ def test_names_are_those_of_the_protocol_on_the_line(folder: Path) -> None:
     assert names("zabcheck --live --progress-property j", folder) == ["joins"]
     assert names("zabcheck --protocol zookeeper --release 3.9.5", folder) == ["3.9.5"]
     assert names("zabcheck zookeeper ZK-464", folder) == ["ZK-4643", "ZK-4646"]
-    assert names("zabcheck export --to merm", folder) == ["mermaid"]
+    assert names("zabcheck export --to sv", folder) == ["svg"]
     assert names("zabcheck plan --disk h", folder) == ["hdd"]
     assert names("zabcheck gallery equal-e", folder) == ["equal-epoch", "equal-epoch-and-on"]
     assert "delivered-stands" in names("zabcheck --protocol db19 --property delivered", folder)

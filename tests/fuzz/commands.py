@@ -50,8 +50,7 @@ TYPED = {
     "replay db19.trace.json --json": 6,
     "export zab.trace.json --to text": 6,
     "export run.trace.json --to itf --output out": 6,
-    "export db19.trace.json --to mermaid": 6,
-    "export zab.trace.json --to parquet --output out": 4,
+    "export db19.trace.json --to svg --cone 3": 6,
     "minimise zab.trace.json --search 0.2 --output out.json": 3,
     "realise db19.trace.json --attempts 40 --time-limit 3 --threads 1 --json": 2,
     f"bmc {TINY} --depth 2 --every 1 --time-limit 5": 1,
@@ -113,7 +112,7 @@ GARBAGE = (
 NAMES = (
     *PROTOCOLS, *(p.name for p in PROPERTIES), *(v for p in PROTOCOLS.values() for v in p.variants),
     *(c.name for c in CLAUSES), *MUTANTS, "fifo", "lossy", "unordered", "duplicating", "datagrams", "ordered", "lab",
-    "compiled", "interpret", "plain", "text", "json", "itf", "mermaid", "parquet",
+    "compiled", "interpret", "plain", "text", "json", "itf",
 )  # fmt: skip
 # What may make a question as large as it likes.
 HEAVY = ("--nodes", "--txns", "--depth", "--rounds", "--proposals", "--attempts", "--k", "--time-limit", "--search")

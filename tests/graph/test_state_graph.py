@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,7 +16,7 @@ import zabcheck
 from checker.errors import NoVerdict, RequestError
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration
-from checker.graph.build import graph_of
+from checker.graph.build import graph_of, graphml_of
 from checker.graph.questions import answers, least_budgets, steps_of_all
 from checker.requests.base.model import ModelRequest
 from checker.requests.graph import GraphRequest
@@ -235,9 +236,15 @@ EXAMPLE = r"<!-- example: %s -->\n```python\n(.*?)```\n\n<!-- output -->\n```tex
 
 
 def test_the_example_of_the_page_says_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    """`tests/causality/test_graph.py` runs the page's other program."""
     text = PAGE.read_text()
-    assert text.count("```python") == 2
+    assert text.count("```python") == 1
     [(program, output)] = re.findall(EXAMPLE % "state-graph", text, flags=re.DOTALL)
     exec(compile(program, str(PAGE), "exec"), {})
     assert capsys.readouterr().out == output
+
+
+def test_graphml_has_no_character_that_xml_has_not() -> None:
+    graph: nx.DiGraph[int] = nx.DiGraph()
+    graph.add_node(1, text="a\x00b<&>\ud800", both=("p", 1))
+    read = nx.read_graphml(io.BytesIO(graphml_of(graph).encode()), node_type=int)
+    assert read.nodes[1] == {"text": "a\N{REPLACEMENT CHARACTER}b<&>\N{REPLACEMENT CHARACTER}", "both": "p; 1"}

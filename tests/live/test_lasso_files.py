@@ -19,7 +19,7 @@ from checker.live.code import LiveCode
 from checker.live.lasso import lasso_of
 from checker.live.run import ALL, LiveRun
 from tests.live.lock import FORGETS
-from traces import Trace, TraceError, build_trace, read_trace, to_itf, to_mermaid, to_text, verify, write_trace
+from traces import Trace, TraceError, build_trace, read_trace, to_itf, to_text, verify, write_trace
 from traces.pictures.picture import picture_of
 from traces.replay.replay import replay
 from zabspec.model import Configuration, Model
@@ -149,8 +149,6 @@ def test_pictures_and_other_formats_show_the_moment_and_the_loop(saved: Path) ->
     assert "served is not reached: p1 starves while steps" in to_text(there)
     assert "-- stabilization time: from here on there is no fault" in to_text(there)
     assert json.loads(to_itf(there))["loop"] == there.lasso.loop
-    mermaid = to_mermaid(there).splitlines()
-    assert mermaid.count("    loop forever") == mermaid.count("    end") == 1
     picture = picture_of(there)
     assert picture.title.startswith("served is not reached after")
     assert any("repeat forever" in event for row in picture.rows for event in row.events)

@@ -142,7 +142,7 @@ KILLERS = (
     ),
     Killers(
         ("traces/record/verification.py",), ("tests/record/test_verification.py", TRACES), plain=True,
-        without=("no_true_run", "every_place_of_it", "names_the_events", "is_told", "mermaid"),
+        without=("no_true_run", "every_place_of_it", "names_the_events", "is_told"),
     ),
     Killers(
         ("traces/replay/replay.py",), ("tests/record/test_verification.py", REPLAY), plain=True,

@@ -184,7 +184,7 @@ def test_from_init_to_a_shorter_counterexample(tmp_path: Path, monkeypatch: pyte
     assert run("replay", "t.json")[0] == 0
     code, said, _ = run("minimise", "t.json", "--output", "m.json")
     assert (code, run("replay", "m.json")[0]) == (0, 0)
-    assert "->>" in run("export", "t.json", "--to", "mermaid")[1]
+    assert "<svg" in run("export", "t.json", "--to", "svg")[1]
     assert run("--protocol", "tpc.py", "--begins", 16777216)[0] == 2
     text = Path("tpc.py").read_text(encoding="utf-8")
     Path("tpc.py").write_text(text + "\n# another text\n", encoding="utf-8")

@@ -117,7 +117,6 @@ def test_the_command_reports_lists_saves_and_replays_it(tmp_path: Path, monkeypa
         ["replay", saved],
         ["export", saved, "--to", "svg"],
         ["export", saved, "--to", "itf"],
-        ["export", saved, "--to", "mermaid"],
         ["minimise", saved, "--search", "5"],
     ):
         done = CliRunner().invoke(main, words)

@@ -1,4 +1,4 @@
-"""Counterexamples of the gallery in every format, opened by readers of the format; of pages and Mermaid those are in
+"""Counterexamples of the gallery in every format, opened by readers of the format; of pages those are in
 `test_page.py`."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from checker.cli import main
 
 SOME = ("small-quorum", "clear-then-history")
-TEXTS = {"text": "txt", "json": "json", "itf": "itf.json", "mermaid": "mmd", "html": "html", "svg": "svg"}
+TEXTS = {"text": "txt", "json": "json", "itf": "itf.json", "html": "html", "svg": "svg"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_itf_opens_in_itf_py(exported: dict[str, list[Path]]) -> None:
 
 @pytest.mark.slow(seconds=4)
 def test_svg_opens_in_an_xml_parser_and_a_rasterizer(exported: dict[str, list[Path]]) -> None:
-    resvg = pytest.importorskip("resvg_py", reason="no rasterizer here: pip install zabcheck[pictures]")
+    resvg = pytest.importorskip("resvg_py", reason="no rasterizer here: pip install resvg-py")
     for path in exported["svg"]:
         assert ET.parse(path).getroot().tag.endswith("svg"), path.name
         assert bytes(resvg.svg_to_bytes(svg_string=path.read_text()))[1:4] == b"PNG", path.name

@@ -6,10 +6,6 @@ Without Chromium, or without Mermaid's own parser, what needs it is skipped, and
 
 from __future__ import annotations
 
-import json
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,18 +13,10 @@ import pytest
 
 from tests.patience import cpu_of
 from tests.pictures.browser import CHROMIUM, Browser, browser
-from tests.pictures.pictured import NETWORKS, PICTURED, pictured, walk
-from traces import to_mermaid
+from tests.pictures.pictured import PICTURED, pictured, walk
 from traces.pictures import to_html, to_svg
 from zabspec.model import Configuration
 
-NODE = os.environ.get("ZABCHECK_NODE", "")
-PARSER = """
-import {JSDOM} from "jsdom"; import fs from "fs";
-globalThis.window = new JSDOM("").window; globalThis.document = window.document;
-const mermaid = (await import("mermaid")).default;
-for (const text of JSON.parse(fs.readFileSync(0, "utf8"))) console.log((await mermaid.parse(text)).diagramType);
-"""
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt install chromium")
 pytestmark = pytest.mark.slow(seconds=2)  # each alone: Chromium begins, and opens a page
 
@@ -234,19 +222,3 @@ def test_the_svg_opens_by_itself(page: Browser, folder: Path, name: str) -> None
     page.open(folder / f"{name}.svg")
     assert page.run("document.documentElement.tagName") == "svg"
     assert page.troubles() == []
-
-
-# --- Mermaid ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.skipif(not NODE or shutil.which("node") is None, reason="no Mermaid here: see above, ZABCHECK_NODE")
-def test_mermaids_own_parser_reads_it() -> None:
-    runs = [pictured(name) for name in PICTURED] + [walk(c, 0) for c in NETWORKS.values()]
-    script = Path(NODE) / "zabcheck-parse.mjs"
-    script.write_text(PARSER)
-    try:
-        given = json.dumps([to_mermaid(run) for run in runs])
-        done = subprocess.run(["node", script.name], cwd=NODE, input=given, capture_output=True, text=True, check=False)
-    finally:
-        script.unlink()
-    assert done.stdout.split() == ["sequence"] * len(runs), done.stderr

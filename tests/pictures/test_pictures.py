@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import struct
-import subprocess
-import sys
-import zlib
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -16,11 +12,13 @@ from xml.etree import ElementTree
 
 import pytest
 
+from checker.errors import RequestError
+from checker.requests.export import Export
 from invariants import Property
 from tests.pictures.pictured import DATA, FAULTY, NETWORKS, PICTURED, pictured, walk
 from traces import Trace, build_trace, read_trace, write_trace
 from traces.explain.effects import changes
-from traces.explain.flights import Fate, flights, in_flight
+from traces.explain.flights import Fate, flights, in_flight, leading_to, same
 from traces.explain.names import message_text
 from traces.pictures import PICTURES, to_html, to_svg
 from traces.pictures.geometry import BAND, PHONE, geometry_of
@@ -189,29 +187,6 @@ def test_no_document_holds_what_xml_forbids() -> None:
     ElementTree.fromstring(tag("a", {"b": said}, text(said)))
 
 
-@pytest.mark.slow(seconds=1)
-def test_a_png_is_the_picture_twice_its_size() -> None:
-    pytest.importorskip("resvg_py", reason="no rasterizer here: pip install 'zabcheck[pictures]'")
-    trace = pictured("db19-prefix")
-    png = PICTURES["png"](trace)
-    assert png[:8] == b"\x89PNG\r\n\x1a\n"
-    width, height = struct.unpack(">II", png[16:24])
-    root = ElementTree.fromstring(to_svg(trace))
-    assert (width, height) == (round(2 * float(root.get("width"))), round(2 * float(root.get("height"))))
-    assert len({*zlib.decompress(chunk(png, b"IDAT"))}) > 50  # there is something on it
-
-
-def chunk(png: bytes, name: bytes) -> bytes:
-    """The data of all chunks of a name."""
-    at, out = 8, b""
-    while at < len(png):
-        (length,) = struct.unpack(">I", png[at : at + 4])
-        if png[at + 4 : at + 8] == name:
-            out += png[at + 8 : at + 8 + length]
-        at += length + 12
-    return out
-
-
 # --- the command -----------------------------------------------------------------------------------
 
 
@@ -220,32 +195,39 @@ def test_the_command_writes_each(tmp_path: Path) -> None:
     from tests.commands.running import run
     from traces import EXPORTS
 
-    assert set(FORMATS) == {*EXPORTS, *PICTURES, "parquet", "graphml", "tla"}  # the last is of a model
+    assert set(FORMATS) == {*EXPORTS, *PICTURES, "tla"}  # the last is of a model
     saved = tmp_path / "run.trace.json"
     write_trace(pictured("db19-prefix"), saved)
     for form in ("html", "svg"):
         out = tmp_path / f"run.{form}"
         assert run("export", str(saved), "--to", form, "--output", str(out)).exit_code == 0
         assert run("export", str(saved), "--to", form).stdout.strip() == out.read_text(encoding="utf-8").strip()
-    refused = run("export", str(saved), "--to", "png")
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "a PNG needs a file: --output FILE" in refused.stderr
 
 
-def without(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command in a Python in which a module cannot be imported."""
-    text = f"import sys; sys.modules[{module!r}] = None\nfrom checker.cli import main; main(sys.argv[1:])"
-    return subprocess.run([sys.executable, "-c", text, *arguments], capture_output=True, text=True, check=False)
-
-
-def test_without_a_rasterizer_there_is_one_sentence(tmp_path: Path) -> None:
-    saved = tmp_path / "run.trace.json"
-    write_trace(pictured("db19-prefix"), saved)
-    done = without("resvg_py", "export", str(saved), "--to", "png", "--output", str(tmp_path / "x.png"))
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "zabcheck[pictures]" in done.stderr
-    assert not (tmp_path / "x.png").exists()
+def test_a_picture_of_a_cone_draws_faintly_what_is_outside(tmp_path: Path) -> None:
+    """What a step depends on is found step by step, from the last one back."""
+    trace, path = pictured("db19-prefix"), str(tmp_path / "run.trace.json")
+    write_trace(trace, path)
+    number = 8
+    naive = {number}
+    for at in range(number, 0, -1):
+        step = trace.steps[at - 1]
+        if at in naive and step.process is not None:
+            naive |= {*[s.number for s in trace.steps[: at - 1] if s.process == step.process][-1:]}
+        if at in naive and step.message is not None and not step.word.row.loses:
+            naive |= {*[s.number for s in trace.steps[:at] if any(same(x, step.message) for x in s.sent)][:1]}
+    assert leading_to(trace, number) == naive
+    faint = len(trace.steps) - len(naive)
+    drawn = Export(path, "svg", cone=number).answer().data.decode()
+    assert drawn.count('<g opacity="0.2"><g class="step"') == faint > 3
+    assert f"Faint steps: no chain of messages leads from them to step {number}." in drawn
+    assert "opacity" not in Export(path, "svg").answer().data.decode()
+    page = Export(path, "html", cone=number).answer().data.decode()
+    assert page.count('<g opacity="0.2"><g class="step"') == 2 * faint  # as for a phone, and as for what is wider
+    with pytest.raises(RequestError, match=f"the steps of this run are 1 to {len(trace.steps)}"):
+        Export(path, "svg", cone=0).answer()
+    with pytest.raises(RequestError, match="--cone is for a picture: --to html or svg"):
+        Export(path, "itf", cone=3).answer()
 
 
 @pytest.mark.slow(seconds=3)

@@ -23,13 +23,11 @@ from traces import (
     read_trace,
     state_json,
     to_itf,
-    to_mermaid,
     to_text,
     verify,
     why,
     write_trace,
 )
-from traces.explain.flights import in_flight
 from traces.record.file import trace_of
 from traces.record.trace import Step, StepWord
 from traces.record.values import state_of
@@ -594,27 +592,6 @@ def test_itf_reads_back() -> None:
     first = read.states[1].values["to_leader"][1][2][0]
     assert type(first).__name__ == "CEPOCH"
     assert first.epoch == 0
-
-
-@pytest.mark.parametrize("configuration", [FAULTY, LAB], ids=["zab", "db19"])
-@pytest.mark.parametrize("seed", range(3))
-def test_mermaid_is_a_sequence_diagram(seed: int, configuration: Configuration) -> None:
-    trace = plain(seed, configuration)
-    lines = to_mermaid(trace).splitlines()
-    assert lines[0] == "sequenceDiagram"
-    for line in lines[1:]:
-        statement, _, text = line.partition(": ")
-        assert statement.lstrip().startswith(("participant p", "Note over p", "p0", "p1", "p2"))
-        for entity in ("#lt;", "#gt;", "#35;", "#59;", "#37;"):
-            text = text.replace(entity, "")
-        assert not set(text) & set("#;<>%\n")
-    heads = [line.partition(":")[0] for line in lines]
-    assert sum("->>" in head for head in heads) == sum(step.message is not None for step in trace.steps)
-    flying = sum(1 for _ in in_flight(trace.states[-1]))
-    assert sum("--)" in head for head in heads) == flying
-    sent = sum(len(step.sent) for step in trace.steps)
-    received = sum(step.message is not None for step in trace.steps)
-    assert sum("--x" in head for head in heads) == sent - received - flying
 
 
 def test_other_networks_number_their_messages() -> None:

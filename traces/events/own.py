@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 from traces.events.places import Place
 from traces.events.table import BOUNDARY, TableError, check_arrow, files_of, opened_parquet
 from traces.record.events import events_of
-from traces.record.runner import Runner
-from traces.record.trace import Trace, text_of
+from traces.record.trace import text_of
 from zabspec.errors import RequestError
 from zabspec.model import Configuration
 from zabspec.simulator.run import Run
-from zabspec.worlds.steps import BUDGETS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,25 +63,6 @@ def table_of_run(run: Run, number: int = 0) -> pa.Table:
     said |= {"quorums": run.quorums} if run.quorums else {}
     said |= {"parameters": run.parameters} if run.parameters else {}
     return table_of(rows, said, number)
-
-
-def table_of_trace(trace: Trace) -> pa.Table:
-    """Return the observations of a trace as a table; the number of the step is the time.
-
-    Raises:
-        TableError: pyarrow is missing, or the trace does not begin in the first state.
-    """
-    check_arrow()
-    c = trace.configuration
-    refuse_start(c.start)
-    moments = [Runner(trace.model).notes.observed, *(step.observed for step in trace.steps)]
-    rows = [Row(x.process, x.name, time, x.fields) for time, moment in enumerate(moments) for x in moment]
-    said = {"protocol": c.protocol, "text": text_of(c.protocol), "nodes": c.nodes, "budgets": c.budgets}
-    spent = {name: n for name, n in c.as_dict().items() if n and name in BUDGETS}
-    said |= {"variant": c.variant, "network": c.network, "table": spent}
-    said |= {"quorums": c.quorums} if c.quorums else {}
-    said |= {"parameters": c.parameters} if c.parameters else {}
-    return table_of(rows, said)
 
 
 def refuse_start(start: str) -> None:

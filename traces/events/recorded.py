@@ -1,16 +1,14 @@
-"""Record runs of the simulator and traces of the explorer as rows of the event table."""
+"""Record runs of the simulator as rows of the event table."""
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from traces.events.table import OBSERVED, Rows, TableError, TableWriter
 from traces.record.events import EventListener
 from traces.record.notes import hear_history
-from traces.record.runner import Runner
-from traces.record.trace import JsonTxn, Trace
+from traces.record.trace import JsonTxn
 from traces.record.values import value_json
 from traces.shorten.realise import command_line
 from zabspec.language.layout.kinds import Record
@@ -40,18 +38,6 @@ PLAIN: dict[str, tuple[str, dict[str, str]]] = {
     "lose": ("from", {"peer": "to"}),
 }
 
-# The steps of a trace that are a process's own: what they are called in a table.
-OF_PROCESS = {
-    "crash": "crash",
-    "recover": "recover",
-    "timeout": "timeout",
-    "oracle": "oracle",
-    "election_timeout": "timer",
-    "heartbeat": "timer",
-    "leader_learns": "lost",
-    "follower_learns": "lost",
-}
-
 
 def observes(protocol: str) -> tuple[str, ...]:
     """Return which kinds of event the runs of a protocol record."""
@@ -59,7 +45,7 @@ def observes(protocol: str) -> tuple[str, ...]:
 
 
 def write_table(rows: pa.Table, protocol: str, path: Path) -> None:
-    """Write a run or a trace of a protocol as a table: of events, or of what a user protocol shows.
+    """Write a run of a protocol as a table: of events, or of what a user protocol shows.
 
     Raises:
         TableError: there is no pyarrow.
@@ -242,42 +228,3 @@ def refuse_quorums(quorums: str) -> None:
     """
     if quorums:
         raise TableError(f"an event table is checked with majorities, not with the quorums {quorums}")
-
-
-def rows_of_trace(trace: Trace) -> Rows:
-    """Return the events of a trace, by running its schedule; the number of the step is the time.
-
-    Raises:
-        TraceError: the schedule is not the explorer's.
-        TableError: the quorums are not majorities.
-    """
-    refuse_quorums(trace.configuration.quorums)
-    runner = Runner(trace.model)
-    protocol = trace.configuration.protocol
-    rows = Rows(0, trace.configuration.nodes, flags_of(trace), observes(protocol))
-    history = History(runner.names, trace.model.txn, rows, protocol)
-    for step in trace.steps:
-        history.time += 1
-        kind, m = step.word.kind, step.message
-        if kind in OF_PROCESS and step.process is not None:
-            others = list(step.word.operands.values())[1:]
-            history.add(OF_PROCESS[kind], step.process, peer=others[0] if others else None)
-        if m is not None and step.word.row.loses:
-            history.add("drop", m.source, peer=m.destination, message=m.kind)
-        elif m is not None:
-            history.add("deliver", m.destination, peer=m.source, message=m.kind)
-        runner.step(step.word.word)
-        for sent in step.sent:
-            history.add("send", sent.source, peer=sent.destination, message=sent.kind)
-        if step.process is not None:
-            history.look(runner.state, step.process)
-    return rows
-
-
-def flags_of(trace: Trace) -> str:
-    """Return the command line of the exploration that a trace comes from."""
-    words = ["zabcheck"]
-    for name, value in trace.configuration.as_dict().items():
-        if name != "literal" and value != "" and not (name in ("max_epoch", "channel") and value == 0):
-            words.append(f"--{name.replace('_', '-')} {shlex.quote(str(value))}")
-    return " ".join(words)

@@ -1,6 +1,6 @@
 """Define the event table: the events of runs, one row per event, as Parquet.
 
-There is one schema for all sources: the simulator, the explorer's traces, importers of real logs. The rows of a run are
+There is one schema for all sources: the simulator, importers of real logs. The rows of a run are
 contiguous, in an order that agrees with the order of every process. A run that fits into a row group lies in one, which
 the file's footer says (`WHOLE`). `docs/reference/file-formats.md` is the reference.
 """

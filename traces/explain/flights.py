@@ -74,6 +74,27 @@ def flights(trace: Trace) -> list[Flight]:
     return [flight for _, flight in sorted(out, key=lambda x: x[0])]
 
 
+def leading_to(trace: Trace, number: int) -> frozenset[int]:
+    """Return the steps from which a chain leads to a step, itself included.
+
+    A link of a chain is a message, or the next step of the same process.
+    """
+    before: dict[int, set[int]] = {step.number: set() for step in trace.steps}
+    last: dict[int | None, int] = {}
+    for step in trace.steps:
+        if step.process in last:
+            before[step.number].add(last[step.process])
+        if step.process is not None:
+            last[step.process] = step.number
+    for f in flights(trace):
+        if f.sent and f.ended is not None and f.fate in (Fate.RECEIVED, Fate.COPIED):
+            before[f.ended].add(f.sent)
+    found = {number}
+    for at in range(number, 0, -1):
+        found |= before[at] if at in found else set()
+    return frozenset(found)
+
+
 def same(a: Transmission, b: Transmission) -> bool:
     """Return whether two transmissions are one message; the two channels of a leader with itself are told apart."""
     ends = (a.source, a.destination, a.connection, a.number, a.kind) == (

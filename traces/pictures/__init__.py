@@ -1,11 +1,12 @@
-"""Draw a trace: a space-time diagram as SVG or PNG, and a page of HTML to walk through.
+"""Draw a trace: a space-time diagram as SVG, and a page of HTML to walk through.
 
 Start with `picture.py`, what there is to draw; then `geometry.py`, `svg.py` and `html.py`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from traces.record.trace import DRAWN, Trace
 from zabspec.language.layout.notation import naming_processes
@@ -46,29 +47,6 @@ def to_svg(trace: Trace, cone: Cone | None = None) -> str:
     return document(picture_of(trace, cone))
 
 
-def to_png(trace: Trace, cone: Cone | None = None) -> bytes:
-    """Return the diagram as a PNG image.
-
-    Raises:
-        TraceError: the trace does not violate the property that it names.
-        NoRasterizer: the rasteriser is not installed, or this machine has no font.
-    """
-    from traces.pictures.png import rasterised
-
-    return rasterised(to_svg(trace, cone))
-
-
-class Draws(Protocol):
-    """Draws a trace in a format; outside the cone, if one is given, it draws faintly."""
-
-    def __call__(self, trace: Trace, cone: Cone | None = None) -> bytes: ...
-
-
 DRAWN.append(to_svg)  # for notebooks
 
-# By the name of the format; the drawing code is imported when it is needed.
-PICTURES: dict[str, Draws] = {
-    "html": lambda trace, cone=None: to_html(trace, cone).encode(),
-    "svg": lambda trace, cone=None: to_svg(trace, cone).encode(),
-    "png": to_png,
-}
+PICTURES: dict[str, Callable[[Trace, Cone | None], str]] = {"html": to_html, "svg": to_svg}  # by the name of the format

@@ -112,11 +112,8 @@ class LogsAudited(Answered):
 
     @property
     def outputs(self) -> Sequence[tuple[Path, bytes]]:
-        from traces.pictures.png import rasterised
-
         named = self.request.outputs if self.request else {}
-        drawn = {kind: rasterised(self.picture()) if kind == "png" else self.picture().encode() for kind in named}
-        return [(named[kind], data) for kind, data in drawn.items()]
+        return [(path, self.picture().encode()) for path in named.values()]
 
     def parts(self) -> Sequence[Part]:
         from traces.zookeeper.server_logs.text_logs import phase_text

@@ -29,7 +29,6 @@ class AuditLogsRequest(Request):
 
     servers: Annotated[Files, Option(argument=True)] = ()
     svg: Annotated[File, Option("With --logs: also draw the events of the logs.", place="stream")] = ""
-    png: Annotated[File, Option("With --logs: the same picture as PNG.", place="stream")] = ""
 
     def validate(self) -> None:
         if not self.servers:
