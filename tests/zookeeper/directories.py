@@ -9,7 +9,8 @@ Words of one server, in their order; E:N is the transaction N of epoch E, of a h
                      `!7`: with this digest
     E:N#50           the first 50 bytes of a record
     |                a new log begins here
-    other=E:N        with other data; session=E:N, of another session; body=E:N:HEX, with this body
+    other=E:N        with other data; session=E:N, of another session; body=E:N:HEX, with this body; acl=E:N:PATH, it
+                     sets permissions
     old, digested    all records without digests; with the digests of a tree that applies them
     current=N  accepted=N  epochs=none
     nozero           without snapshot.0
@@ -29,7 +30,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tests.zookeeper.healthy import TXNS
-from tests.zookeeper.written import HEAD, Tree, Txn, Written, create, digested, server, snapshot_bytes, tree_of, zxid
+from tests.zookeeper.written import (
+    HEAD,
+    Tree,
+    Txn,
+    Written,
+    create,
+    digested,
+    server,
+    set_acl,
+    snapshot_bytes,
+    tree_of,
+    zxid,
+)  # fmt: skip
 
 HEALTHY = ("all", "1:1..1:8 | 1:9..2:10 | 3:1..3:6", "1:1..2:3 | 2:4..3:6")
 ZXID = r"\d+:\d+"
@@ -84,13 +97,16 @@ class Directory:
             self.add_rest(name, value)
 
     def add_rest(self, name: str, value: str) -> None:
-        at = zxid_of(value.rpartition(":")[0] if name == "body" else value) if ":" in value else -1
+        at = zxid_of(value.rpartition(":")[0] if name in ("body", "acl") else value) if ":" in value else -1
         if name == "other":
             self.each(lambda t: replace(t, body=t.body.replace(b"data ", b"date ")) if t.zxid == at else t)
         elif name == "session":
             self.each(lambda t: replace(t, session=t.session + (t.zxid == at)))
         elif name == "body":
             self.each(lambda t: replace(t, body=bytes.fromhex(value.rpartition(":")[2])) if t.zxid == at else t)
+        elif name == "acl":
+            kind, body = set_acl(value.rpartition(":")[2])
+            self.each(lambda t: replace(t, kind=kind, body=body) if t.zxid == at else t)
         elif name == "old":
             self.each(lambda t: replace(t, digest=None))
         elif name == "digested":

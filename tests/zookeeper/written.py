@@ -36,6 +36,10 @@ def set_data(path: str, data: bytes, version: int = 1) -> tuple[int, bytes]:
     return 5, ustring(path) + ustring(data) + struct.pack(">i", version)
 
 
+def set_acl(path: str) -> tuple[int, bytes]:
+    return 7, ustring(path) + acls() + struct.pack(">i", 1)
+
+
 def delete(path: str) -> tuple[int, bytes]:
     return 2, ustring(path)
 
@@ -132,6 +136,8 @@ class Tree:
             node = self.nodes[path]
             node.data, node.version = body[at + 4 : at + 4 + n], struct.unpack(">i", body[-4:])[0]
             node.mzxid, node.mtime = zxid, time
+        elif kind == 7:
+            self.nodes[text(0)[0]].aversion = struct.unpack(">i", body[-4:])[0]
         elif kind == 2:
             self.remove(text(0)[0], zxid)
         elif kind == -11:
