@@ -133,17 +133,6 @@ def test_each_wing_can_be_missing_alone(wing: str, core: Path, tmp_path: Path) -
         assert (f"`{name}` needs the wing {wing}, which is not installed" in listed) == (f".{wing}." in module), name
 
 
-@pytest.mark.slow(seconds=60)
-def test_the_types_of_the_core_stand_alone(core: Path) -> None:
-    """With mypy's cache of the checkout: mypy checks a module again when a module that it imports is gone."""
-    tree = core.parents[2] / "tree"
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--cache-dir", str(TOP / ".mypy_cache"), *PACKAGES],
-        check=False, capture_output=True, text=True, cwd=tree, timeout=10 * HANG,
-    )  # fmt: skip
-    assert done.stdout.startswith("Success: no issues found in "), done.stdout
-
-
 def test_a_test_of_a_wing_that_is_missing_is_skipped(core: Path) -> None:
     tree = core.parents[2] / "tree"
     left_out = shutil.ignore_patterns("__pycache__", "data", "transcripts", *WINGS)
