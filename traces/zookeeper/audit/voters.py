@@ -19,9 +19,7 @@ from traces.zookeeper.disk.logs import payload_at
 from traces.zookeeper.disk.numbers import CONFIG_NODE
 from traces.zookeeper.disk.rules import OPTIONS
 from traces.zookeeper.disk.server import LOW, Directory, Server
-from traces.zookeeper.disk.snapshots import node_data
 from zabspec.ensemble import ConfigError, Ensemble
-from zabspec.files import Unreadable
 from zabspec.zoo_cfg import ZooCfg, membership
 
 START = 1 << 64  # in place of a zxid: behind all transactions, when the servers are started again
@@ -199,9 +197,9 @@ def snapshot_memberships(servers: list[Server], changed: bool) -> dict[int, tupl
             break
         for server, snapshots in zip(servers, usable, strict=True):
             for x in snapshots[place : place + 1]:
-                with contextlib.suppress(ConfigError, Unreadable, OSError):
-                    if data := node_data(x.path, CONFIG_NODE):
-                        ensemble, version = membership(data.decode("latin-1"))
+                with contextlib.suppress(ConfigError):
+                    if x.config:
+                        ensemble, version = membership(x.config.decode("latin-1"))
                         out.setdefault(version, (ensemble, f"/zookeeper/config of {server.name}'s {x.name}"))
     return out
 

@@ -119,6 +119,7 @@ class Tree(Struct):
     delta = word()  # what the digest of the last record compared was more than the tree's
 
     widest = word()  # the longest path or data in its snapshot
+    config = word()  # where in its text the data of /zookeeper/config is, length first; 0: not read yet
 
     events = word()  # the number of comparisons with another result than the one before
     most_events = size()

@@ -60,6 +60,7 @@ class Snapshot:
         digest: of the tree, as the file says; `total` is the sum over its nodes, `content` that of paths, data and
             owners.
         newest: the largest zxid in its nodes. widest: the length of its longest path or data.
+        config: the data of /zookeeper/config; empty if there is none.
         sections: what is behind the tree, each by the option with which servers write it.
         sealed: the number of right seals before anything that is wrong: that of the tree, then those of the sections.
         ended: whether the file was complete when reading began; not determined for a compressed one.
@@ -81,6 +82,7 @@ class Snapshot:
     newest: int = 0
     last_processed: int = -1
     widest: int = 0
+    config: bytes = b""
     sections: list[str] = field(default_factory=list)
     sealed: int = 0
     ended: bool = False
@@ -275,28 +277,6 @@ def pieces_of(path: Path, fd: int, size: int) -> Iterator[bytes]:
     return plain_pieces(fd)
 
 
-def node_data(path: Path, node: str) -> bytes | None:
-    """Return the data of a node of a snapshot; None if it has no such node.
-
-    Raises:
-        Unreadable, OSError: the snapshot cannot be read.
-    """
-    key = struct.pack(">i", len(node)) + node.encode()
-    kept = b""
-    with opened(path) as fd:
-        for piece in pieces_of(path, fd, os.fstat(fd).st_size):
-            kept += piece
-            at = kept.find(key)
-            begins = at + len(key) + 4
-            if at >= 0 and len(kept) >= begins:
-                length = max(0, struct.unpack_from(">i", kept, begins - 4)[0])
-                if length > LARGEST or len(kept) >= begins + length:
-                    return kept[begins : begins + length] if length <= LARGEST else None
-            elif at < 0:
-                kept = kept[1 - len(key) :]
-    return None
-
-
 def read_snapshot(path: Path, zxid: int, tree: DataTree) -> Snapshot:
     """Read a snapshot into an empty tree."""
     out = Snapshot(path, zxid)
@@ -347,7 +327,7 @@ def read_parts(s: Stream, out: Snapshot, tree: DataTree) -> None:
         s.take(12 * count)
         left -= count
     tree.begin(read_permissions(s, tree))
-    read_nodes(s, tree)
+    read_nodes(s, out, tree)
     if s.take(5) != LAST:
         raise Malformed("the list of nodes does not end with /")
     check_seal(s, out, "the checksum")
@@ -397,12 +377,15 @@ def read_permissions(s: Stream, tree: DataTree) -> list[tuple[int, int]]:
 OPEN = b"\0\0\0\1\0\0\0\x1f\0\0\0\5world\0\0\0\6anyone"
 
 
-def read_nodes(s: Stream, tree: DataTree) -> None:
+def read_nodes(s: Stream, out: Snapshot, tree: DataTree) -> None:
     """Read the nodes of the tree, up to the path / that ends them."""
     while True:
         scan = tree.scan
         scan.at, scan.filled = s.at, s.filled
         why = tree.load(tree.tree, scan)
+        if at := tree.tree.config:
+            length = struct.unpack_from(">i", s.room, at)[0]
+            out.config, tree.tree.config = bytes(s.room[at + 4 : at + 4 + max(0, length)]), 0
         s.pass_to(scan.at)
         if why == tk.NODE_LAST:
             return

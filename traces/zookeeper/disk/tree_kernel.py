@@ -256,6 +256,13 @@ def below_zookeeper(d: ByteBuffer, p: int, length: int) -> bool:
     return d.data[p + 8] == 0x65 and d.data[p + 9] == 0x72 and d.data[p + 10] == 0x2F
 
 
+def is_config(d: ByteBuffer, p: int, length: int) -> bool:
+    """Return whether a path is /zookeeper/config."""
+    if length != OUTSIDE + 6 or not below_zookeeper(d, p, length) or int_at(d, p + OUTSIDE) != 0x636F6E66:  # conf
+        return False
+    return d.data[p + OUTSIDE + 4] == 0x69 and d.data[p + OUTSIDE + 5] == 0x67
+
+
 def add_node(t: Tree, d: ByteBuffer, p: int, length: int) -> int:
     """Add a node with the path at a place to the table of paths only; there must be room for it."""
     n = t.free - 1
@@ -560,6 +567,8 @@ def load_nodes(t: Tree, s: Scan) -> int:
         if length == 0 and t.lists > 0 and list_at(t, long_at(d, end - 8 - STAT)) == 0:
             return NODE_LOOSE
         put_node(t, d, p, length)
+        if is_config(d, p + 4, length):
+            t.config = p + 4 + length
         s.at = end
 
 
