@@ -58,6 +58,7 @@ def test_names_are_read_as_java_does(name: str, before: int, since: int) -> None
         ("3.4.14", {}, 0xFFFFF + 1024), ("3.5.6", {}, 0xFFFFF + 1024), ("3.5.7", {}, 2 * 0xFFFFF),
         ("3.9.5", {"jute.maxbuffer": "4194304"}, 8388608), ("3.9.5", {"jute.maxbuffer": "0x400000"}, 8388608),
         ("3.9.5", {"zookeeper.jute.maxbuffer.extrasize": "10"}, 0xFFFFF + 1024),
+        ("3.9.5", {"jute.maxbuffer": "010000000"}, 2 << 21), ("3.9.5", {"jute.maxbuffer": "4_194_304"}, 2 * 0xFFFFF),
         ("3.9.5", {"jute.maxbuffer": "4M"}, 2 * 0xFFFFF), ("3.9.5", {"jute.maxbuffer": "2000000000"}, 0x7FFFFFFF),
         ("3.9.2", {"jute.maxbuffer": "2000000000"}, 4_000_000_000 - (1 << 32)),
         ("3.9.5", {"zookeeper.jute.maxbuffer": "4194304"}, 2 * 0xFFFFF),

@@ -89,7 +89,7 @@ class Rules:
         return dict(self.options).get(name, "")
 
     def is_on(self, name: str) -> bool:
-        return (self.option(name) or "true").lower() == "true"
+        return dict(self.options).get(name, "true").lower() == "true"
 
     @property
     def parts(self) -> int | None:
@@ -174,9 +174,11 @@ class Rules:
         return min(total, MOST) if guarded else wrapped(total)
 
     def integer(self, name: str, default: int) -> int:
-        """Return an int as Integer.getInteger reads it: decimal or hexadecimal, else the default."""
+        """Return an int as Integer.getInteger reads it: decimal, hexadecimal, or octal behind a 0; else the default."""
+        found = re.fullmatch(r"([+-]?)(0[xX]|#|0(?=.))?([0-9a-fA-F]+)", self.option(name))
         try:
-            value = int(self.option(name), 0)
+            sign, prefix, digits = found.groups() if found is not None else ("", "", "")
+            value = int(sign + digits, {None: 10, "0": 8}.get(prefix, 16))
         except ValueError:
             return default
         return value if -MOST - 1 <= value <= MOST else default
