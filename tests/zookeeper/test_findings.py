@@ -39,6 +39,7 @@ from tests.zookeeper.written import (
 from traces.zookeeper.audit.audit import Audit, audit
 from traces.zookeeper.audit.codes import CODES
 from traces.zookeeper.audit.findings import GRAVE, NOTE, AuditFinding
+from traces.zookeeper.audit.replay import replayed
 from traces.zookeeper.disk.server import find_directory
 
 
@@ -141,6 +142,32 @@ def test_a_server_that_goes_on_while_it_is_read_is_no_danger(tmp_path: Path, mon
     monkeypatch.setattr("traces.zookeeper.audit.audit.time", SimpleNamespace(sleep=pause, time=time.time))
     found = looked_at(tmp_path, s)
     assert found.verdict == "OK", [(f.code, f.sentence) for f in grave(found)]
+
+
+def test_a_purge_while_the_logs_are_replayed_is_no_hole(tmp_path: Path) -> None:
+    """It removes the files in the folder's order: a log in between is gone when its records are to be applied, and one
+    that a start would refuse when its header is looked at again."""
+    servers = [server(TXNS, zxid(1, 9), zxid(2, 4), zxid(3, 1)) for _ in "123"]
+    for s in servers:
+        s.snapshots[zxid(3, 1)] = snapshot_bytes(tree_of([t for t in TXNS if t.zxid <= zxid(3, 1)]), zxid(3, 1))
+    servers[0].raw["log.300000007"] = bytes(16)
+    folders = ensemble(tmp_path, *servers)
+    names = ("log.100000009", "log.300000007", "log.100000001", "snapshot.0")
+    purged = [folders[0] / "version-2" / name for name in names]
+
+    def each(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        if work is replayed and purged[0].exists():
+            for path in purged[:2]:
+                path.unlink()
+            done = [work(*a) for a in arguments]
+            for path in purged[2:]:
+                path.unlink()
+            return done
+        return [work(*a) for a in arguments]
+
+    found = audit([find_directory([p], p.name) for p in folders], each=each)
+    assert not purged[0].exists()
+    assert [(f.code, f.sentence) for f in grave(found)] == []
 
 
 # --- what is not -------------------------------------------------------------------------------------

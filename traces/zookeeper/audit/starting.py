@@ -19,7 +19,7 @@ from typing import Any
 
 from traces.zookeeper.audit.replay import Restart
 from traces.zookeeper.disk.decode import zxid_text
-from traces.zookeeper.disk.logs import LogFile
+from traces.zookeeper.disk.logs import LogFile, bytes_at
 from traces.zookeeper.disk.numbers import HEAD
 from traces.zookeeper.disk.rules import (
     CREATE_TREE,
@@ -248,8 +248,7 @@ def twins(f: LogFile, logs: Sequence[LogFile]) -> list[LogFile]:
 
 
 def zero_header(f: LogFile) -> bool:
-    with f.path.open("rb") as file:
-        return file.read(4) == bytes(4)
+    return bytes_at(f.path, 0, 4) == bytes(4)
 
 
 def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool) -> bool:
@@ -273,9 +272,7 @@ def ends_file(out: Reading, f: LogFile, code: str, place: int, hides: bool) -> b
 
 def refused_length(path: Path, place: int, rules: Rules) -> str:
     """Return the error of a start that reads a length (BinaryInputArchive.readBuffer); empty if there is none."""
-    with path.open("rb") as file:
-        file.seek(place + 8)
-        data = file.read(4)
+    data = bytes_at(path, place + 8, 4)
     length = struct.unpack(">i", data)[0] if len(data) == 4 else 0
     if length == -1:  # is no record, whose bytes are counted nevertheless (Util.readTxnBytes)
         return "java.lang.NullPointerException"

@@ -523,10 +523,14 @@ def whole_record(data: bytes, most: int) -> int:
 
 def payload_at(path: Path, place: int) -> bytes:
     """Return the payload of the record at a place; empty if there is none."""
+    length = int.from_bytes(bytes_at(path, place + 8, 4), "big", signed=True)
+    return bytes_at(path, place + 12, length) if k.TXN_HEAD <= length <= LONGEST else b""
+
+
+def bytes_at(path: Path, place: int, count: int) -> bytes:
+    """Return some bytes of a file, or fewer where it ends; none if it cannot be read any more."""
     try:
         with opened(path) as fd:
-            head = os.pread(fd, 12, place)
-            length = struct.unpack(">i", head[8:12])[0] if len(head) == 12 else 0
-            return os.pread(fd, length, place + 12) if k.TXN_HEAD <= length <= LONGEST else b""
+            return os.pread(fd, count, place)
     except OSError:
         return b""
