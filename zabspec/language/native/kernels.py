@@ -9,8 +9,8 @@ address. So `machine(f)` is called as `f` is, and `f` itself is its checked read
 
 from __future__ import annotations
 
-import ast
 import ctypes
+import re
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
@@ -19,15 +19,17 @@ from typing import Any, ParamSpec, TypeVar, cast
 from zabspec.language.analysis.structs import Struct, is_struct
 from zabspec.language.front.frontend import FrontEnd
 from zabspec.language.layout import wrapping
+from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.cache_key import compiler_digest, digest_of, program_digest
 from zabspec.language.layout.kinds import Int
 from zabspec.language.layout.schema import Field, Layout, Role, Schema
-from zabspec.language.layout.source import LanguageError, definition
+from zabspec.language.layout.source import LanguageError
 from zabspec.language.native import llvm_text
 from zabspec.language.native.jit import compile_cached, has_bit_gather
 
 P = ParamSpec("P")
 R = TypeVar("R", int, None)
+NAME = re.compile(r"\w+")
 
 
 def no_state() -> Layout:
@@ -46,22 +48,21 @@ def program_of(kernel: FunctionType) -> dict[str, Any]:
     ahead = [kernel]
     while ahead:
         function = ahead.pop()
-        for name, line in names_in(definition(function)):
+        for name in sorted(names_in(function)):
             value = function.__globals__.get(name)
             if name in wrapping.__all__ or not (isinstance(value, (FunctionType, int)) or is_struct(value)):
                 continue
             if name not in found and isinstance(value, FunctionType):
                 ahead.append(value)
             if found.setdefault(name, value) is not value and found[name] != value:
-                raise LanguageError(function.__code__.co_filename, line, f"{name} is two things in one kernel")
+                code = function.__code__
+                raise LanguageError(code.co_filename, code.co_firstlineno, f"{name} is two things in one kernel")
     return found
 
 
-def names_in(node: ast.FunctionDef) -> list[tuple[str, int]]:
-    """Return the names in a function's source that are not local, with annotations, and their lines."""
-    names = [part for part in ast.walk(node) if isinstance(part, ast.Name)]
-    own = {part.id for part in names if isinstance(part.ctx, ast.Store)} | {a.arg for a in node.args.args}
-    return [(part.id, part.lineno) for part in names if part.id not in own]
+def names_in(function: FunctionType) -> set[str]:
+    """Return the global names that a function reads, and those of its annotations."""
+    return {*global_names(function.__code__)}.union(*(NAME.findall(str(a)) for a in function.__annotations__.values()))
 
 
 def passed_as(kernel: FunctionType) -> tuple[type[Struct] | None, ...]:
