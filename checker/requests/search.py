@@ -6,7 +6,7 @@ import contextlib
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar
 
 from checker.errors import RequestError
 from checker.requests.base.bounded import Checked, Depth, DrawnBy, KeepGoing, Threads, TimeLimit, TraceOutput
@@ -16,7 +16,6 @@ from checker.requests.base.request import Option, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from checker.requests.properties import LITERAL, chosen_properties
 from zabspec.limits import Deadline
-from zabspec.properties import TERMINAL
 
 if TYPE_CHECKING:
     from checker.search.report import Searched, Shortened
@@ -34,20 +33,13 @@ class SearchRequest(ModelRequest):
     """Walk at random through a state space that is too large to explore."""
 
     kind: ClassVar[str] = "search"
-    mode: ClassVar[str | Option] = "how"
+    mode: ClassVar[str | Option] = Option(
+        "Take random walks (how-to/large-models.md) for --time-limit, or 60 s.", flag="search"
+    )
     draws: ClassVar[bool] = True
     shares: ClassVar[tuple[str, ...] | None] = ("protocol", "variant", "network", "start", "quorums")
     shortens: ClassVar[bool] = True
 
-    how: Annotated[
-        Literal["random", "swarm", "best"],
-        Option(
-            "Take random walks (how-to/large-models.md) for --time-limit, or 60 s: random, swarm or best.",
-            flag="search",
-            metavar="HOW",
-            shown=False,
-        ),
-    ] = "random"
     depth: Depth = None
     properties: Checked = ()
     keep_going: KeepGoing = False
@@ -66,13 +58,6 @@ class SearchRequest(ModelRequest):
 
         protocol_named(self.name)
         judged = chosen_properties(names_in(self.properties), self.name)
-        if self.how == "swarm":  # with less of a budget a walk ends in a state that is not terminal
-            ends = [p.name for p in judged if p.of == TERMINAL]
-            judged = [p for p in judged if p.of != TERMINAL]
-            if ends and (self.properties or not judged):
-                raise RequestError(
-                    f"--search swarm does not check {ends[0]}, a property of terminal states: use random"
-                )
         configuration = self.configuration(any(p.name == LITERAL for p in judged), promises=True)
         model = Model(configuration)
         check_initial(model)
@@ -99,13 +84,13 @@ def walk(model: Model, judged: Sequence[Property], request: SearchRequest, watch
     seed = secrets.randbelow(LARGEST_SEED + 1) if request.seed is None else request.seed
     most = request.depth or MOST_STEPS
     if not done_in_time(lambda: SearchCode(model, judged), limit):
-        late = Walked(request.how, seed, 0, tuple(judged))
+        late = Walked(seed, 0, tuple(judged))
         late.stopped = f"--time-limit {limit:g} s reached before the model was ready"
         late.compile_seconds = time.perf_counter() - started
         return late, most
     code = SearchCode(model, judged)
     ready = time.perf_counter() - started
-    search = RandomSearch(code, request.how, seed, request.threads or 0, most)
+    search = RandomSearch(code, seed, request.threads or 0, most)
     with watch.following() as progress:
         walked = search.run(limit, request.keep_going, progress)
     walked.compile_seconds = ready

@@ -19,7 +19,7 @@ class SearchCode(Compiled):
     """A model and its properties, without symmetry, which is of no use to a walk."""
 
     also_modules = (kernel,)
-    exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"random_walks": (I64, *(PTR,) * 7)}
+    exports = {name: compiled.EXPORTS[name] for name in SHARED} | {"random_walks": (I64, *(PTR,) * 5)}
 
     random_walks: Any
 

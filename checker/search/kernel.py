@@ -22,22 +22,20 @@ from zabspec.language.layout.wrapping import shr, unsigned_rem, wrap_add, wrap_m
 
 # Words of the parameters of a call.
 (
-    A_SEED, A_FIRST, A_WALKS, A_STEPS, A_LIVE, A_LIVE_STEPS, A_WANT, A_WANT_STEPS, A_SPENDING, A_NOBODYS, A_MET,
-    A_KNOWN,
-) = range(12)  # fmt: skip
+    A_SEED, A_FIRST, A_WALKS, A_STEPS, A_LIVE, A_LIVE_STEPS, A_WANT, A_WANT_STEPS, A_SPENDING, A_NOBODYS,
+) = range(10)  # fmt: skip
 ASKED = 16
 
 # Words of its results.
 (
-    W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH, W_NEW,
+    W_WALKS, W_TAKEN, W_ENDED, W_ERRORS, W_ERROR, W_MET, W_MET_STEPS, W_BROKEN, W_BROKEN_STEPS, W_LENGTH,
     W_LONGEST, W_FAILED,
-) = range(13)  # fmt: skip
+) = range(12)  # fmt: skip
 W_STEPS = 16  # 64 counters: how often each of the paper's steps was entered
 W_EVENTS = 80  # 64 counters: steps of each kind
 ANSWERED = 144
 
 REST = 48  # about so many steps are taken between two draws of paces
-CELLS = 65536  # sets of premises that a search knows, at most
 
 
 def next_word(asked: Words) -> int:
@@ -112,26 +110,8 @@ def nth_alternative(before: State, s: State, word: int, wanted: int) -> int:
     return met
 
 
-def known_cell(known: Words, met: int) -> bool:
-    """Return whether a set of premises is known, and add it."""
-    key = wrap_add(met, 1)
-    place = shr(wrap_mul(key, -7046029254386353131), 48)
-    tried = 0
-    while tried < 64:
-        if known[place] == key:
-            return True
-        if known[place] == 0:
-            known[place] = key
-            return False
-        place = place + 1 if place + 1 < CELLS else 0
-        tried = tried + 1
-    return True  # no room: treat it as known
-
-
-def one_walk(
-    start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words, number: int
-) -> bool:
-    """Walk once; return whether it found what ends the call: a violation, or a set of premises that is new."""
+def one_walk(start: State, work: Bytes, asked: Words, path: Words, answer: Words, number: int) -> bool:
+    """Walk once; return whether it found what ends the call: a violation."""
     s = state_at(work, RING_AT)
     before = state_at(work, SPARE_AT)
     steps = words_at(work, STEPS_AT)
@@ -139,7 +119,6 @@ def one_walk(
     copy_bytes(as_bytes(s), as_bytes(start), TOTAL)
     asked[A_SEED] = wrap_mul(number ^ shr(number, 29), -4658895280553007687)
     draw_paces(asked, paces)
-    met = asked[A_MET]
     length = 0
     while length < asked[A_STEPS]:
         s.error = 0
@@ -171,13 +150,6 @@ def one_walk(
         if judged_on_walk(before, s, work, asked, answer):
             answer[W_LENGTH] = length
             return True
-        if asked[A_KNOWN] != 0:
-            met = met | met_by(before, s, work, asked)
-            if met != asked[A_MET] and not known_cell(known, met):
-                answer[W_LENGTH] = length
-                answer[W_NEW] = met
-                copy_bytes(as_bytes(state_at(best, 0)), as_bytes(s), TOTAL)
-                return True
     return False
 
 
@@ -228,31 +200,18 @@ def note_walk_error(answer: Words, error: int) -> bool:
     return True
 
 
-def met_by(before: State, s: State, work: Bytes, asked: Words) -> int:
-    """Return the premises that a step, or the state after it, meets; none if one of them reads past an end."""
-    live = asked_of(s, asked[A_LIVE], words_at(work, QUIET_AT))
-    met = witness(s, live, True) | witness_step(before, s, asked[A_LIVE_STEPS])
-    if s.error != 0 or before.error != 0:
-        s.error = 0
-        before.error = 0
-        return 0
-    return met
-
-
-def random_walks(start: State, work: Bytes, asked: Words, known: Words, path: Words, best: Bytes, answer: Words) -> int:
+def random_walks(start: State, work: Bytes, asked: Words, path: Words, answer: Words) -> int:
     """Walk repeatedly from a state; return the number of walks: fewer than requested, if the last found something.
 
     Args:
         start: the state they begin in.
         asked: the parameters (A_...). A_FIRST is the number of the first; A_SEED is overwritten.
-        known: with A_KNOWN, sets of premises that are known.
         path: the steps of the last walk.
-        best: with A_KNOWN, the state in which a new set of premises was met.
         answer: the results (W_...), added to what is there.
     """
     done = 0
     while done < asked[A_WALKS]:
-        found = one_walk(start, work, asked, known, path, best, answer, wrap_add(asked[A_FIRST], done))
+        found = one_walk(start, work, asked, path, answer, wrap_add(asked[A_FIRST], done))
         done = done + 1
         answer[W_WALKS] = answer[W_WALKS] + 1
         if found:

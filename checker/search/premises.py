@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from checker.search import kernel
 from checker.search.code import SearchCode
-from checker.search.search import MOST_STEPS, RANDOM, RandomSearch
+from checker.search.search import MOST_STEPS, RandomSearch
 from invariants.registry import STEP, Property
 from zabspec.model import Model
 
@@ -54,7 +54,7 @@ class Walks:
 
     def __post_init__(self) -> None:
         self.depths: dict[str, int] = {}
-        self.search = RandomSearch(self.code, RANDOM, 0, threads=1)
+        self.search = RandomSearch(self.code, 0, threads=1)
         self.slot = self.search.slots[0]
 
     def walk(self, number: int) -> None:
@@ -79,8 +79,8 @@ class Walks:
     def met(self, number: int, steps: int) -> list[Property]:
         """Return the open premises that a walk of at most `steps` steps reaches."""
         slot, answer = self.slot, self.slot.answer
-        cell = self.search.cells[number % len(self.search.starts)]
-        self.search.ask(slot, cell, number, 1)
+        start = self.search.starts[number % len(self.search.starts)]
+        self.search.ask(slot, number, 1)
         mask = sum(1 << k for k, p in enumerate(self.code.properties) if p in self.unmet)
         of_steps = sum(1 << k for k, p in enumerate(self.code.properties) if p.of == STEP)
         slot.asked[kernel.A_STEPS] = steps
@@ -88,6 +88,6 @@ class Walks:
         slot.asked[kernel.A_WANT], slot.asked[kernel.A_WANT_STEPS] = mask & ~of_steps, mask & of_steps
         for word in (kernel.W_MET, kernel.W_MET_STEPS, kernel.W_LONGEST):
             answer[word] = 0
-        self.code.random_walks(cell.state, slot.work, slot.asked, self.search.known, slot.path, slot.best, answer)
+        self.code.random_walks(start.state, slot.work, slot.asked, slot.path, answer)
         met = answer[kernel.W_MET] | answer[kernel.W_MET_STEPS]
         return [p for k, p in enumerate(self.code.properties) if met >> k & 1]

@@ -11,13 +11,12 @@ from checker.report.promises import promise_json
 from checker.report.remarks import disjoint_notes, left_out, left_out_notes
 from checker.report.report import bounds_of
 from checker.report.result import Counterexample, Part, Row, Table, Verdict, plural
-from checker.search.search import BEST, RANDOM, SWARM, Walked
+from checker.search.search import Walked
 from traces.explain.folding import folded
 from zabspec.language.layout.error_sites import met
 from zabspec.model import Configuration
 from zabspec.worlds.steps import NUMBERED
 
-MODES = {RANDOM: "random walks", SWARM: "random walks with random budgets", BEST: "random walks, best first"}
 FORMAT = 1
 
 
@@ -96,7 +95,7 @@ class Searched(Answered):
         w = self.walked
         rate = w.steps / max(w.cpu_seconds, 1e-9)
         rows = [
-            ("looked for", f"{MODES[w.mode]}, seed {w.seed}, {bounds_of(self.configuration)}"),
+            ("looked for", f"random walks, seed {w.seed}, {bounds_of(self.configuration)}"),
             ("walks", f"{w.walks:,}; {w.ended:,} ended in a terminal state, the longest has {w.longest:,} steps"),
             (
                 "steps",
@@ -104,8 +103,6 @@ class Searched(Answered):
             ),
             ("time", f"{w.seconds:.1f} s on {plural(w.threads, 'thread')}, {w.compile_seconds:.1f} s compiling before"),
         ]
-        if w.mode == BEST:
-            rows.append(("continued from", f"{w.cells:,} sets of premises that a walk had reached"))
         if w.errors:
             rows.append(("errors", f"{w.errors:,} walks ended: {met(w.error)}"))
         return [*rows, *w.second.row]
@@ -171,7 +168,6 @@ class Searched(Answered):
             "format": FORMAT,
             "verdict": "violated" if self.found and not w.second.difference else "no verdict",
             "sentence": self.sentence,
-            "search": w.mode,
             "seed": w.seed,
             "request": self.request,
             "configuration": self.configuration.as_dict(),

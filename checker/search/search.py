@@ -1,14 +1,13 @@
 """Search on all cores: choose the walks and where they begin, and collect their results.
 
 Walks are numbered. A block of consecutive ones is a thread's turn. A walk is determined by the seed and its number
-alone, except in a best-first search, where its start depends on what was found before.
+alone.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-import random
 import threading
 import time
 from collections.abc import Callable
@@ -20,12 +19,9 @@ from checker.search import kernel
 from checker.search.code import SearchCode
 from invariants.registry import NO_RUNTIME_ERROR, STEP, Property
 from zabspec.language.layout.error_sites import OF_AUTHOR
-from zabspec.language.python.reference import StateView
 from zabspec.limits import Deadline
 from zabspec.starts import Schedule
 from zabspec.worlds.steps import KINDS, NOBODYS, mask
-
-MODES = RANDOM, SWARM, BEST = "random", "swarm", "best"
 
 BLOCK = 256  # walks of a thread's turn
 MOST_STEPS = 400  # of a walk, by default
@@ -62,11 +58,9 @@ class Walked:
         error: which value, of the last of them.
         step_counts, event_counts: how often each of the paper's steps, and each kind of step, was taken.
         met: the properties whose premise was met.
-        cells: sets of premises from which a best-first search has continued.
         stopped: why it ended, if not because of what it found.
     """
 
-    mode: str
     seed: int
     threads: int
     properties: tuple[Property, ...]
@@ -80,7 +74,6 @@ class Walked:
     event_counts: dict[int, int] = field(default_factory=dict)
     met: set[str] = field(default_factory=set)
     broken: dict[str, WalkViolation] = field(default_factory=dict)
-    cells: int = 0
     seconds: float = 0.0
     cpu_seconds: float = 0.0
     compile_seconds: float = 0.0
@@ -97,27 +90,20 @@ class Walked:
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A state from which walks may begin.
-
-    Attributes:
-        state: its bytes, in the kernel's form.
-        schedule: the steps that lead to it.
-        met: the premises that were met on the way, as a mask.
-    """
+class Start:
+    """An initial state: its bytes in the kernel's form, and the schedule without steps that begins in it."""
 
     state: Any
     schedule: Schedule
-    met: int = 0
 
 
 @dataclass(frozen=True)
 class Block:
-    """A thread's turn: a number of walks from a cell, and the number of the first."""
+    """A thread's turn: a number of walks from an initial state, and the number of the first."""
 
     first: int
     walks: int
-    cell: Cell
+    start: Start
 
 
 class Slot:
@@ -127,7 +113,6 @@ class Slot:
         self.work = ctypes.create_string_buffer(code.work + 64)
         self.asked: Words = (ctypes.c_int64 * kernel.ASKED)()
         self.path: Words = (ctypes.c_int64 * (most + 1))()
-        self.best = ctypes.create_string_buffer(code.layout.total)
         self.answer: Words = (ctypes.c_int64 * kernel.ANSWERED)()
 
 
@@ -136,24 +121,20 @@ class RandomSearch:
 
     Args:
         code: the model.
-        mode: `random`, `swarm` (budgets are drawn again for each block of walks) or `best` (walks continue from where
-            most premises were met).
         seed: of all that is drawn.
         threads: their number; 0 for one on each core.
         most: the maximum number of steps of a walk.
     """
 
-    def __init__(self, code: SearchCode, mode: str, seed: int, threads: int = 0, most: int = MOST_STEPS) -> None:
-        self.code, self.mode, self.seed, self.most = code, mode, seed, min(most, MOST_WORDS)
+    def __init__(self, code: SearchCode, seed: int, threads: int = 0, most: int = MOST_STEPS) -> None:
+        self.code, self.seed, self.most = code, seed, min(most, MOST_WORDS)
         self.threads = threads or len(os.sched_getaffinity(0))
         self.slots = [Slot(code, self.most) for _ in range(self.threads)]
         self.of_steps = sum(1 << k for k, p in enumerate(code.properties) if p.of == STEP)
         self.all = (1 << len(code.properties)) - 1
-        self.starts = code.model.program.starts
-        self.result = Walked(mode, seed, self.threads, code.properties)
-        self.cells = [Cell(code.state(data), Schedule.of((), start)) for data, start in self.starts.items()]
-        self.tries = [0] * len(self.cells)
-        self.known: Words = (ctypes.c_int64 * (kernel.CELLS if mode == BEST else 1))()
+        self.result = Walked(seed, self.threads, code.properties)
+        starts = code.model.program.starts.items()
+        self.starts = [Start(code.state(data), Schedule.of((), start)) for data, start in starts]
         self.next_walk = 0
         self.keep_going = False
         self.over = False
@@ -207,7 +188,7 @@ class RandomSearch:
     def begins_well(self) -> bool:
         """Judge the initial states; return whether a search from them makes sense."""
         live, r = self.all & ~self.of_steps, self.result
-        for data, start in self.starts.items():
+        for data, start in self.code.model.program.starts.items():
             schedule = Schedule.of((), start)
             broken, met, error = self.code.judged_state(data, live)
             live &= ~broken
@@ -248,86 +229,53 @@ class RandomSearch:
         """Return the next walks, and where they begin."""
         first = self.next_walk
         self.next_walk += BLOCK
-        if self.mode == BEST:
-            # every other turn from the beginning: in the best cells the needed budget may be spent
-            k = (
-                max(range(len(self.cells)), key=self.worth)
-                if first // BLOCK % 2
-                else first // BLOCK // 2 % len(self.starts)
-            )
-            self.tries[k] += 1
-            return Block(first, BLOCK, self.cells[k])
-        cell = self.cells[first // BLOCK % len(self.starts)]
-        if self.mode == SWARM:
-            cell = Cell(self.code.state(self.with_less(first)), cell.schedule)
-        return Block(first, BLOCK, cell)
-
-    def worth(self, k: int) -> float:
-        """Return a cell's priority for another turn: higher for more premises met on the way and fewer turns it had."""
-        return (1 + self.cells[k].met.bit_count()) ** 2 / (1 + self.tries[k])
-
-    def with_less(self, first: int) -> bytes:
-        """Return an initial state with budgets drawn for a block of walks; its runs are runs of the model, too."""
-        data = [*self.starts][first // BLOCK % len(self.starts)]
-        drawn, s = random.Random(f"{self.seed}:{first}"), StateView(self.code.layout, data)
-        for name, most in self.code.model.configuration.budget.items():
-            if most and f"{name}_left" in self.code.layout.fields:
-                setattr(s, f"{name}_left", drawn.randint(0, most))
-        key: bytes = s.key()
-        return key
+        return Block(first, BLOCK, self.starts[first // BLOCK % len(self.starts)])
 
     def walk(self, slot: Slot, block: Block) -> None:
         """Make the walks of a block."""
         first, left = block.first, block.walks
         while left > 0:
-            self.ask(slot, block.cell, first, left)
-            made = self.code.random_walks(
-                block.cell.state, slot.work, slot.asked, self.known, slot.path, slot.best, slot.answer
-            )
+            self.ask(slot, first, left)
+            made = self.code.random_walks(block.start.state, slot.work, slot.asked, slot.path, slot.answer)
             with self.lock:
-                self.found(slot, block.cell, first + made - 1)
+                self.found(slot, block.start, first + made - 1)
                 if self.over or self.done() or self.deadline.over():
                     return
             first, left = first + made, left - made
 
-    def ask(self, slot: Slot, cell: Cell, first: int, walks: int) -> None:
+    def ask(self, slot: Slot, first: int, walks: int) -> None:
         """Write the parameters of a call for the kernel."""
         live = self.all & ~sum(1 << k for k, p in enumerate(self.code.properties) if p.name in self.result.broken)
         said = {
             kernel.A_FIRST: signed(self.seed * SPREAD + first),
             kernel.A_WALKS: walks,
-            kernel.A_STEPS: max(0, self.most - len(cell.schedule)),
+            kernel.A_STEPS: self.most,
             kernel.A_LIVE: live & ~self.of_steps,
             kernel.A_LIVE_STEPS: live & self.of_steps,
             kernel.A_WANT: self.all & ~self.of_steps,
             kernel.A_WANT_STEPS: self.of_steps,
             kernel.A_SPENDING: mask(k for k in KINDS.values() if k.spends),
             kernel.A_NOBODYS: NOBODYS,
-            kernel.A_MET: cell.met,
-            kernel.A_KNOWN: int(self.mode == BEST),
         }
         for place, word in said.items():
             slot.asked[place] = word
-        for place in (kernel.W_BROKEN, kernel.W_BROKEN_STEPS, kernel.W_NEW, kernel.W_LENGTH, kernel.W_FAILED):
+        for place in (kernel.W_BROKEN, kernel.W_BROKEN_STEPS, kernel.W_LENGTH, kernel.W_FAILED):
             slot.answer[place] = 0
 
-    def found(self, slot: Slot, cell: Cell, walk: int) -> None:
+    def found(self, slot: Slot, start: Start, walk: int) -> None:
         """Record what the last walk of a call found.
 
         Of two walks that violate one property that of the lesser number is kept: the order of threads does not matter.
         """
         answer, broken = slot.answer, self.result.broken
         mask_of = answer[kernel.W_BROKEN] | answer[kernel.W_BROKEN_STEPS]
-        schedule = cell.schedule.then(*slot.path[: answer[kernel.W_LENGTH]])
+        schedule = start.schedule.then(*slot.path[: answer[kernel.W_LENGTH]])
         for k, p in enumerate(self.code.properties):
             if mask_of >> k & 1 and (p.name not in broken or walk < broken[p.name].walk):
                 broken[p.name] = WalkViolation(p, walk, schedule)
         known = broken.get(NO_RUNTIME_ERROR.name)
         if answer[kernel.W_FAILED] and (known is None or walk < known.walk):
             broken[NO_RUNTIME_ERROR.name] = WalkViolation(NO_RUNTIME_ERROR, walk, schedule)
-        if answer[kernel.W_NEW]:
-            self.cells.append(Cell(self.code.state(slot.best.raw), schedule, answer[kernel.W_NEW]))
-            self.tries.append(0)
 
     # --- what it came to -------------------------------------------------------------------------
 
@@ -337,7 +285,7 @@ class RandomSearch:
     def add_up(self, seconds: float) -> None:
         """Add up the counters of the threads."""
         r, answers = self.result, [slot.answer for slot in self.slots]
-        r.seconds, r.cells = seconds, len(self.cells) - len(self.starts)
+        r.seconds = seconds
         r.walks = sum(a[kernel.W_WALKS] for a in answers)
         r.steps = sum(a[kernel.W_TAKEN] for a in answers)
         r.ended = sum(a[kernel.W_ENDED] for a in answers)

@@ -33,7 +33,7 @@ MOST = 6.0  # CPU seconds of a command, which is then interrupted
 BASES = {
     "": (
         f"{TINY} --depth 2 --no-trace --max-states 99", f"{TINY} --witness integrity --depth 2 --no-trace",
-        f"{TINY} --live --depth 1 --max-states 99 --no-trace", f"{TINY} --search walk --time-limit 0.1 --no-trace",
+        f"{TINY} --live --depth 1 --max-states 99 --no-trace", f"{TINY} --search --time-limit 0.1 --no-trace",
         f"{TINY} --mutate 1 --depth 1 --time-limit 1",
     ),
     "audit": ("data", "no/such"), "bmc": (f"{TINY} --depth 1 --time-limit 1 --no-trace",),

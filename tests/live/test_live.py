@@ -190,7 +190,7 @@ def test_an_epoch_too_few_and_too_few_states_are_no_verdict(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--search", "random"), "--search does not go with --live"),
+        (("--search",), "--search does not go with --live"),
         (("--engine", "interpret"), "--engine does not go with --live"),
         (("--reduction", "auto"), "--reduction does not go with --live"),
         (("--property", "agreement"), "--property does not go with --live"),

@@ -101,7 +101,7 @@ def test_each_failure_inside_is_generated_once(tmp_path: Path, engine: str) -> N
 )
 def test_random_walks_take_every_alternative(tmp_path: Path, body: str, bad: str, crashes: int) -> None:
     path = written(tmp_path, body, bad, "on_disk" if crashes else "stored", crashes)
-    found = zabcheck.search(protocol=path, how="random", seed=1, time_limit=20)
+    found = zabcheck.search(protocol=path, seed=1, time_limit=20)
     assert [v.property_name for v in found.runs.values()] == ["never"]
 
 

@@ -66,7 +66,7 @@ def test_what_is_saved_of_an_example_can_be_read_anywhere(elsewhere: Path, monke
     Path("further").mkdir()
     monkeypatch.chdir("further")
     assert run("replay", "../run.trace.json").exit_code == 0
-    for words in (("--witness", "one-token"), ("--mutate", "2"), ("--search", "random")):
+    for words in (("--witness", "one-token"), ("--mutate", "2"), ("--search",)):
         unsaved = () if "--mutate" in words else ("--no-trace",)
         limit = "0.3" if "random" in words else "9"
         done = run("--protocol", "example:token_ring", "--time-limit", limit, *unsaved, *words)

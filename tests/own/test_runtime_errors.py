@@ -132,7 +132,7 @@ def test_the_command_reports_lists_saves_and_replays_it(tmp_path: Path, monkeypa
 @pytest.mark.slow(seconds=2)
 def test_random_walks_find_it_too(tmp_path: Path) -> None:
     model, judged = model_of(text_with(tmp_path, *RANGE)[0])
-    found = RandomSearch(SearchCode(model, judged), "random", 1, 1).run(20)
+    found = RandomSearch(SearchCode(model, judged), 1, 1).run(20)
     assert found.broken.keys() == {NO_RUNTIME_ERROR.name}
     verify(build_trace(model, NO_RUNTIME_ERROR, found.broken[NO_RUNTIME_ERROR.name].schedule))
 

@@ -67,6 +67,6 @@ def test_bmc_finds_two_leaders_and_none_where_quorums_intersect() -> None:
 
 @pytest.mark.slow(seconds=10)
 def test_random_walks_find_two_leaders() -> None:
-    words = ["--search", "random", *BALLOTS, "--property", "one-leads", "--time-limit", "20", "--seed", "1"]
+    words = ["--search", *BALLOTS, "--property", "one-leads", "--time-limit", "20", "--seed", "1"]
     code, found = answered(*words, "--quorums", "weights 3,3,-3", "--no-trace")
     assert (code, found["configuration"]["quorums"]) == (1, "weights 3,3,-3")

@@ -35,9 +35,7 @@ ANSWERS: dict[str, Any] = {
     "explore": Explore(**vars(TINY), properties=("durability",), trace="run.json"),
     "live": LiveRequest(**vars(LOSSY), progress_properties=("joins",), trace="run.json"),
     "bmc": Bmc("example:token_ring", "hasty", nodes=3, depth=4, properties=("mutual-exclusion",), trace="run.json"),
-    "search": SearchRequest(
-        **vars(TINY), properties=("durability",), how="random", seed=1, time_limit=20.0, trace="run.json"
-    ),
+    "search": SearchRequest(**vars(TINY), properties=("durability",), seed=1, time_limit=20.0, trace="run.json"),
 }
 
 
@@ -139,7 +137,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
 
     assert from_json(read(given.as_json()).request) == given
     assert read(replace(given, properties=()).as_json())
-    assert read(SearchRequest(**vars(WIDE), how="swarm").as_json())
+    assert read(SearchRequest(**vars(WIDE)).as_json())
     assert read(Minimise("run.trace.json").as_json())
     for other, sentence in (
         (replace(given, nodes=3).as_json(), "for another configuration, with another nodes"),
@@ -149,7 +147,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         (replace(given, **vars(LOSSY)).as_json(), "for another configuration"),
         (replace(given, properties=("agreement",)).as_json(), "for other properties than durability"),
         (Simulate(protocol="zab", nodes=2).as_json(), "for another configuration, with another variant"),
-        (SearchRequest(**vars(replace(TINY, nodes=1)), how="random").as_json(), "with another nodes"),
+        (SearchRequest(**vars(replace(TINY, nodes=1))).as_json(), "with another nodes"),
         (PlanRequest().as_json(), "not one that makes traces"),
         ({}, "not one that makes traces"),
         ({"kind": "explore"}, "for another configuration"),
@@ -160,9 +158,7 @@ def test_a_trace_is_read_only_if_its_request_is_its_own(violated: tuple[dict[str
         ({"kind": ["explore"]}, "not one that makes traces"),
         (Bmc(**vars(TINY), depth=9).as_json() | {"depth": "deep"}, "its request is invalid"),
         (
-            SearchRequest(
-                **vars(replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None)), how="swarm"
-            ).as_json()
+            SearchRequest(**vars(replace(TINY, nodes=5, timeouts=None, crashes=None, losses=None))).as_json()
             | {"seeds": 1},
             "request is invalid",
         ),

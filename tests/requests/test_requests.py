@@ -64,7 +64,7 @@ REQUESTS = st.one_of(
         progress_properties=st.lists(st.text(max_size=9), max_size=3).map(tuple),
         symmetry=st.booleans(),
     ),
-    st.builds(SearchRequest, **MODEL, how=st.sampled_from(("random", "swarm", "best")), seed=st.integers(0, 2**32 - 1)),
+    st.builds(SearchRequest, **MODEL, seed=st.integers(0, 2**32 - 1)),
     st.builds(GraphRequest, **MODEL, depth=SMALL, max_states=st.integers(1, 99), symmetry=st.booleans()),
     st.builds(Confirm, **MODEL, clauses=st.just(("integrity",)), without=st.just(("kinds",)), processes=SMALL),
     st.builds(ExportModel, **MODEL, symmetry=st.booleans(), output=st.sampled_from(("", "M.tla"))),
@@ -156,7 +156,7 @@ def test_flags_and_keywords_make_the_same_request() -> None:
     [
         ((), Explore),
         (("--live", "--progress-property", "commits"), LiveRequest),
-        (("--search", "swarm", "--seed", "3"), SearchRequest),
+        (("--search", "--seed", "3"), SearchRequest),
         (("--mutate", "3", "--seed", "3"), Mutate),
     ],
 )
@@ -164,12 +164,12 @@ def test_a_flag_says_which_request_it_is(words: tuple[str, ...], kind: type) -> 
     assert type(asked(*words)) is kind
 
 
-@pytest.mark.parametrize("mode", ["--live", "--search=random", "--mutate=2"])
+@pytest.mark.parametrize("mode", ["--live", "--search", "--mutate=2"])
 def test_what_a_request_has_no_field_for_does_not_go_with_it(mode: str) -> None:
     """Every flag of the command: it is a field of the request, an output, or refused by name."""
     said = 0
     for word in ("--keep-going", "--reduction=none", "--checkpoint=x", "--resume", "--symbolic=3", "--junit=x"):
-        if mode == "--search=random" and word == "--keep-going":
+        if mode == "--search" and word == "--keep-going":
             continue
         with pytest.raises(
             RequestError, match=rf"^{word.partition('=')[0]} does not go with {mode.partition('=')[0]}$"

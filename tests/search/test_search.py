@@ -1,8 +1,7 @@
-"""Walks, swarms and best first: what they find is true, and is found again; what they do not find is no verdict."""
+"""Random walks: what they find is true, and is found again; what they do not find is no verdict."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from functools import cache
@@ -15,7 +14,7 @@ from checker.cli import main
 from checker.search import kernel
 from checker.search import search as search_module
 from checker.search.code import SearchCode
-from checker.search.search import MODES, RandomSearch, Walked, signed
+from checker.search.search import RandomSearch, Walked, signed
 from invariants import properties_of
 from invariants.binding import bound
 from invariants.registry import STEP
@@ -34,15 +33,15 @@ def code(variant: str = "", txns: int = 3) -> SearchCode:
     return SearchCode(Model(Configuration(**{**LARGE, "txns": txns}, variant=variant)), judged)
 
 
-def asked(mode: str, seed: int, variant: str = "", threads: int = 1, most: int = 400) -> RandomSearch:
-    return RandomSearch(code(variant), mode, seed, threads, most)
+def asked(seed: int, variant: str = "", threads: int = 1, most: int = 400) -> RandomSearch:
+    return RandomSearch(code(variant), seed, threads, most)
 
 
 @pytest.mark.slow(seconds=4)
-@pytest.mark.parametrize(("mode", "variant"), [*zip(MODES, itertools.cycle(("no-promise", "epoch-then-history")))])
-def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, variant: str) -> None:
-    """The hard variants, in each mode with a seed that nobody chose (benchmarks/search.py: all of them, 20 seeds)."""
-    found = asked(mode, 20111, variant).run(HANG)
+@pytest.mark.parametrize("variant", ["no-promise", "epoch-then-history"])
+def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(variant: str) -> None:
+    """The hard variants, with a seed that nobody chose (benchmarks/search.py: all of them, 20 seeds)."""
+    found = asked(20111, variant).run(HANG)
     assert found.broken
     for broken in found.broken.values():
         names, s = bound(code(variant).model), code(variant).model.program.initial()
@@ -59,28 +58,22 @@ def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(mode: str, varian
 
 @pytest.mark.slow(seconds=9)
 def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
-    for mode in ("random", "swarm"):
-        one, two = (asked(mode, 5, "epoch-then-history", threads).run(HANG).broken for threads in (1, 2))
-        assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
-        first = min(one.values(), key=lambda b: b.walk)
-        assert two[first.property.name].schedule == first.schedule
-    assert asked("random", 6, "epoch-then-history").run(HANG).broken != one
+    one, two = (asked(5, "epoch-then-history", threads).run(HANG).broken for threads in (1, 2))
+    assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
+    first = min(one.values(), key=lambda b: b.walk)
+    assert two[first.property.name].schedule == first.schedule
+    assert asked(6, "epoch-then-history").run(HANG).broken != one
 
 
 @pytest.mark.slow(seconds=2)
 def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:
     """A walk takes steps that the explorer has there, and its counts are those of its steps."""
-    search = asked("random", 3, most=60)
+    search = asked(3, most=60)
     slot = search.slots[0]
     search.deadline = float("inf")
     block = search.next_block()
-    search.ask(slot, block.cell, 0, 1)
-    assert (
-        search.code.random_walks(
-            block.cell.state, slot.work, slot.asked, search.known, slot.path, slot.best, slot.answer
-        )
-        == 1
-    )
+    search.ask(slot, 0, 1)
+    assert search.code.random_walks(block.start.state, slot.work, slot.asked, slot.path, slot.answer) == 1
     taken = slot.answer[kernel.W_TAKEN]
     names, s = bound(search.code.model), search.code.model.program.initial()
     entered = [0] * 64
@@ -94,32 +87,8 @@ def test_walks_visit_what_an_exploration_does_and_judge_it_alike() -> None:
     assert sum(slot.answer[kernel.W_EVENTS : kernel.W_EVENTS + 64]) == taken > 10
 
 
-def test_a_swarm_draws_budgets_of_which_none_is_larger_than_asked() -> None:
-    search = asked("swarm", 1)
-    left = [search.code.view(search.with_less(first)) for first in range(40)]
-    assert {s.crashes_left for s in left} == {0, 1, 2}
-    assert {s.timeouts_left for s in left} == {0, 1, 2, 3}
-
-
-def test_best_first_goes_on_from_where_premises_were_met() -> None:
-    search = asked("best", 1)
-    found = search.run(0.3)
-    assert not found.broken
-    assert found.cells > 20
-    names, names_of = bound(search.code.model), [p.witness.__name__ for p in search.code.properties]
-    for cell in search.cells[1:6]:
-        s, met = search.code.model.program.initial(), 0
-        for word in cell.schedule:
-            before = s.copy()
-            names["apply"](s, word)
-            for k, p in enumerate(search.code.properties):
-                met |= names[names_of[k]](*((before, s, s) if p.of == STEP else (s,))) << k
-        assert met == cell.met
-        assert bytes(cell.state.raw)[: search.code.layout.size] == s.key()
-
-
 def test_what_holds_is_not_said_to_hold() -> None:
-    search = asked("random", 1)
+    search = asked(1)
 
     def tell(so_far: Walked) -> None:
         if so_far.walks > 100 and len(so_far.met) > 15:
@@ -152,7 +121,6 @@ def test_the_command_writes_a_minimised_trace_that_replays(tmp_path: Path) -> No
     file = tmp_path / "found.trace.json"
     words = [
         "--search",
-        "best",
         "--variant",
         "join-commit-all",
         *QUESTION,
@@ -177,7 +145,7 @@ def test_the_command_writes_a_minimised_trace_that_replays(tmp_path: Path) -> No
 
 def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ticking(monkeypatch, search_module, HANG / 50)
-    answer = searched("--search", "random", *QUESTION, "--time-limit", str(HANG), "--seed", "0")
+    answer = searched("--search", *QUESTION, "--time-limit", str(HANG), "--seed", "0")
     assert answer.exit_code == 3
     assert "no violation found, but only some runs were walked" in " ".join(answer.stdout.split())
     assert "holds" not in answer.stdout
@@ -185,6 +153,6 @@ def test_the_command_ends_with_3_where_nothing_is_found(monkeypatch: pytest.Monk
 
 
 def test_a_model_that_is_not_ready_in_time_is_no_verdict() -> None:
-    answer = searched("--search", "random", "--nodes", "3", "--txns", "4", "--time-limit", "0.001")
+    answer = searched("--search", "--nodes", "3", "--txns", "4", "--time-limit", "0.001")
     assert answer.exit_code == 3
     assert "before the model was ready" in " ".join(answer.stdout.split())
