@@ -343,18 +343,18 @@ def check_table(run: Run) -> None:
     """Check that a run can be written as an event table.
 
     Raises:
-        RequestError: the package that writes tables is not installed, the protocol lacks the fields that tables are
-            made from, or the run does not begin in the first state.
+        RequestError: the package that writes tables is not installed, the protocol has no replicas or lacks the fields
+            that tables are made from, or the run does not begin in the first state.
     """
-    from traces.events.own import refuse_start
-    from traces.events.recorded import ready_field, refuse_quorums
+    from traces.events.recorded import ready_field, refuse_quorums, refuse_start
     from traces.events.table import check_arrow
 
     check_arrow()
+    if not protocol_named(run.protocol).declared.replicas:
+        raise RequestError(f"an event table is of replicas, which {run.protocol} has not: --check judges the run")
     refuse_start(run.start)
-    if protocol_named(run.protocol).declared.replicas:
-        ready_field(run.protocol)
-        refuse_quorums(run.quorums)
+    ready_field(run.protocol)
+    refuse_quorums(run.quorums)
 
 
 def write_table(run: Run, path: Path, number: int) -> str:
@@ -365,13 +365,9 @@ def write_table(run: Run, path: Path, number: int) -> str:
     """
     from checker.report.simulated import Progress
     from traces.events import recorded
-    from traces.events.own import table_of_run
 
-    if protocol_named(run.protocol).declared.replicas:
-        with Progress(run.rounds) as progress:
-            rows = recorded.rows_of_run(run, number, progress.watch).as_table()
-    else:
-        rows = table_of_run(run, number)
+    with Progress(run.rounds) as progress:
+        rows = recorded.rows_of_run(run, number, progress.watch)
     try:
         recorded.write_table(rows, run.protocol, path)
     except OSError as problem:

@@ -9,7 +9,7 @@ import pytest
 from tests.transcript import TOP, Transcript, compare, difference, edited
 
 FOLDER = TOP / "tests" / "transcripts"
-NEEDS = {"judging/own-tables": "pyarrow", "commands/wrong-engines": "pyspark", "commands/wrong-sweeps": "pyarrow"}
+NEEDS = {"commands/wrong-engines": "pyspark", "commands/wrong-sweeps": "pyarrow"}
 NAMES = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in sorted(FOLDER.rglob("*.txt"))]
 
 

@@ -163,9 +163,6 @@ KILLERS = (
         tables=True, dearest=0.6, late=("thousands",),
     ),
     Killers(
-        ("traces/judging/own.py",), ("tests/judging/test_judge_own.py",), tables=True, plain=True,
-    ),
-    Killers(
         ("traces/judging/observed.py",),
         ("tests/judging/test_judge_definitions.py", "tests/judging/test_judge.py",
          "tests/judging/test_judge_premises.py", SIMULATED, "tests/simulator/test_realise.py",

@@ -288,43 +288,6 @@ def test_a_variant_may_say_what_happens_in_a_crash(written) -> None:
         )
 
 
-@pytest.mark.slow(seconds=1)
-def test_a_table_of_what_it_shows_is_judged_by_its_text(written, tmp_path: Path) -> None:
-    """Of properties over histories; a row that leaves something unknown, a foreign kind, another text."""
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
-    path, table = written(), tmp_path / "t.parquet"
-    assert run("simulate", "--protocol", path, "--table", table)[0] == 0
-    code, said, _ = run("judge", table)
-    assert (code, "agreement" in said) == (0, True)
-    whole = pq.read_table(table)
-    rows = whole.to_pylist()
-    told = [r for r in rows if r["kind"]]
-    assert [r["field.commit"] for r in told] == [told[0]["field.commit"]] * len(told)
-
-    def judged(changed: list[dict[str, object]]) -> tuple[int, str]:
-        pq.write_table(pa.Table.from_pylist(changed, schema=whole.schema), table)
-        code, said, wrong = run("judge", table)
-        return code, said + wrong
-
-    other = [*rows[:-1], {**rows[-1], "field.commit": 1 - rows[-1]["field.commit"]}]
-    code, said = judged(other)
-    assert code == 1
-    assert re.search(
-        r"agreement is violated in run 42 at time \d+: p\d has committed, and p\d has aborted\.", " ".join(said.split())
-    )
-    code, said = judged([*rows[:-1], {**rows[-1], "field.commit": None}])
-    assert (code, "is open from row" in said) == (3, True)
-    code, said = judged([*rows, {**rows[-1], "kind": "delivered"}])
-    assert (code, "delivered is not an observation" in said) == (2, True)
-    code, said = judged([*rows, {**rows[-1], "process": 3}])
-    assert (code, "which is not a Node" in said) == (2, True)
-    code, said = judged(rows[:1])
-    assert (code, re.search(r"agreement +0 +1 ", said) is not None) == (3, True)
-    path.write_text(TEXT + "\n", encoding="utf-8")
-    assert "another version of the source" in judged(rows)[1]
-
-
 def test_a_block_of_a_sweep_says_what_the_runs_come_to(written) -> None:
     """Each run by itself: its digest, the messages that it sent, and its verdicts."""
     pytest.importorskip("pyarrow")

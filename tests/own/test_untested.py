@@ -89,16 +89,13 @@ def test_a_run_in_which_no_premise_is_met_is_no_verdict(tmp_path: Path) -> None:
 
 @pytest.mark.slow(seconds=10)
 def test_a_run_does_not_put_to_the_test_what_cannot_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No engine reports that it holds: neither of one run, nor of many, nor of a table, nor beside an expectation."""
+    """No engine reports that it holds: neither of one run, nor of many, nor beside an expectation."""
     monkeypatch.chdir(tmp_path)
     text = written(tmp_path, "return True").read_text(encoding="utf-8")
     vain = text.replace("@safety(witness=anything)", '@safety(over="history", witness=anything)')
     (tmp_path / "tpc.py").write_text(vain.replace('@safety(over="history", witness=two_decided)\n', ""))
     simulated = run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--check")
     assert (simulated.exit_code, "vain      can never be False" in simulated.stdout) == (3, True)
-    assert run("simulate", "--protocol", "tpc.py", "--seed", 3, "--rounds", 40, "--table", "run.parquet").exit_code == 0
-    judged = json.loads(run("judge", "run.parquet", "--json").stdout)
-    assert judged["exit_code"] == 3
     swept = run("sweep", "swept", "--protocol", "tpc.py", "--seeds", "1:3", "--rounds", 40)
     assert "Put to the test in no run: vain" in " ".join(swept.stdout.split())
     assert run("--protocol", "tpc.py", "--nodes", 2, "--mutate", 1, "--seed", 1).exit_code == 3

@@ -158,6 +158,9 @@ def test_simulate_writes_tables(tmp_path: Path) -> None:
     assert {v["property"] for v in report["violations"]} >= {"total-order", "prefix"}
     assert all("--seed 14 " in v["command"] for v in report["violations"])
     assert zabcheck("simulate", "--table", path, "--engine", "compiled").exit_code == 2
+    without = zabcheck("simulate", "--protocol", "examples/token_ring.py", "--table", tmp_path / "no.parquet")
+    assert (without.exit_code, "an event table is of replicas" in without.output) == (2, True)
+    assert not (tmp_path / "no.parquet").exists()
 
 
 @pytest.mark.slow(seconds=4)

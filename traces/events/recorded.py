@@ -18,7 +18,7 @@ from zabspec.simulator.model import Cluster
 from zabspec.simulator.run import Run, Simulator, play
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 # What else a run shows: the event of `traces/record/events.py`, and the columns beside the process.
 PLAIN: dict[str, tuple[str, dict[str, str]]] = {
@@ -44,16 +44,15 @@ def observes(protocol: str) -> tuple[str, ...]:
     return tuple(kind for kind in OBSERVED if kind != "revise" or PROTOCOLS[protocol].declared.revises)
 
 
-def write_table(rows: pa.Table, protocol: str, path: Path) -> None:
-    """Write a run of a protocol as a table: of events, or of what a user protocol shows.
+def write_table(rows: Rows, protocol: str, path: Path) -> None:
+    """Write a run of a protocol as a table.
 
     Raises:
         TableError: there is no pyarrow.
         OSError: the file cannot be written.
     """
-    shown = None if PROTOCOLS[protocol].declared.replicas else rows.schema
-    with TableWriter(path, observes(protocol), shown=shown) as table:
-        table.add_table(rows)
+    with TableWriter(path, observes(protocol)) as table:
+        table.add(rows)
 
 
 def ready_field(protocol: str) -> str:
@@ -218,6 +217,16 @@ def rows_of_run(run: Run, number: int = 0, watch: Any = lambda _: None, every: b
 
     play(run, "interpret", listened)
     return heard[-1]
+
+
+def refuse_start(start: str) -> None:
+    """Refuse a run that does not begin in the first state: events before its start are in no row.
+
+    Raises:
+        TableError: `start` is not empty.
+    """
+    if start:
+        raise TableError(f"a table begins in the initial state, but this run begins in {start!r} (starts)")
 
 
 def refuse_quorums(quorums: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version as package_version
 from pathlib import Path
@@ -160,18 +160,15 @@ class TableWriter:
         observes: which of `OBSERVED` the source of the runs notes. What is not among them is
             unknown, rather than not to have happened.
         group: rows of a row group.
-        shown: the schema of a table of what a user protocol shows, with its footer; None for a table of events.
 
     Raises:
         TableError: there is no pyarrow.
         OSError: the file cannot be written.
     """
 
-    def __init__(
-        self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP, shown: pa.Schema | None = None
-    ) -> None:
+    def __init__(self, path: Path, observes: Iterable[str] = OBSERVED, group: int = GROUP) -> None:
         check_arrow()
-        self.path, self.group, self.shown = path, group, shown
+        self.path, self.group = path, group
         self.observes = tuple(k for k in OBSERVED if k in set(observes))
         self.files = contextlib.ExitStack()
         self.waiting: list[pa.Table] = []
@@ -182,13 +179,12 @@ class TableWriter:
         import pyarrow.parquet as pq
 
         beside = self.files.enter_context(replacing(self.path))
-        made = self.shown or schema()
         texts = [name for name, is_text, *_ in COLUMNS if is_text]
-        few = {"run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts}.intersection(made.names)
+        few = {"run", "process", "primary_epoch", "attempt", "pass", "epoch", "peer", *texts}
         self.writer = pq.ParquetWriter(
-            beside, made, compression="zstd", use_dictionary=sorted(few), write_statistics=["run", "time"],
+            beside, schema(), compression="zstd", use_dictionary=sorted(few), write_statistics=["run", "time"],
             data_page_size=1 << 20, write_page_checksum=True,
-            column_encoding={ROW: "DELTA_BINARY_PACKED"} if ROW in made.names else None,
+            column_encoding={ROW: "DELTA_BINARY_PACKED"},
         )  # fmt: skip
         return self
 
@@ -199,15 +195,14 @@ class TableWriter:
         try:
             if kind is None:
                 self.flush()
-                if self.shown is None:
-                    self.writer.add_key_value_metadata(
-                        {
-                            BOUNDARY + "table": str(VERSION),
-                            BOUNDARY + "whole": "true",
-                            BOUNDARY + "observes": ",".join(self.observes),
-                            BOUNDARY + "tool": package_version("zabcheck"),
-                        }
-                    )
+                self.writer.add_key_value_metadata(
+                    {
+                        BOUNDARY + "table": str(VERSION),
+                        BOUNDARY + "whole": "true",
+                        BOUNDARY + "observes": ",".join(self.observes),
+                        BOUNDARY + "tool": package_version("zabcheck"),
+                    }
+                )
             self.writer.close()
         except BaseException:
             kind, value, trace = sys.exc_info()
@@ -351,20 +346,17 @@ def readable(file: Path) -> None:
         raise TableError(f"{file}: {problem}") from None
 
 
-def parts_of(path: Place, check: Callable[[Place, pa.Schema], None] | None = None) -> list[TablePart]:
+def parts_of(path: Place) -> list[TablePart]:
     """Return the row groups of a table's files in order, one per part, as the footers describe them.
-
-    Args:
-        check: raises for a file that lacks required columns; by default those of an event table.
 
     Raises:
         TableError: a file is no event table, or is damaged.
     """
     check_arrow()
-    return [part for file in files_of(path) for part in parts_of_file(file, check or check_schema)]
+    return [part for file in files_of(path) for part in parts_of_file(file)]
 
 
-def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Iterator[TablePart]:
+def parts_of_file(file: Place) -> Iterator[TablePart]:
     import pyarrow as pa
 
     try:
@@ -376,7 +368,7 @@ def parts_of_file(file: Place, check: Callable[[Place, pa.Schema], None]) -> Ite
         raise TableError(f"{file}: the name of a column is not text") from None
     except (OSError, pa.ArrowException) as problem:
         raise TableError(f"{file}: {first_line(problem)}") from None
-    check(file, found)
+    check_schema(file, found)
     keys = {
         k.decode("utf-8", "replace"): v.decode("utf-8", "replace")
         for k, v in (footer.metadata or {}).items()

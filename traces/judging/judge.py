@@ -50,10 +50,9 @@ def judge_plainly(
     Raises:
         TableError: a unit cannot be checked, or a run is in two units.
     """
-    total, done = units[0].totals(names), 0
+    total, done = Totals(), 0
     everything = sum(u.rows for u in units)
-    if total.what == "events":
-        machine(judge_runs)  # compiled once, before threads ask for it
+    machine(judge_runs)  # compiled once, before threads ask for it
     stop = Event()
     begun = dict.fromkeys(range(len(units)), 0)  # the number of rows checked, for each unit under way
     pool = ThreadPoolExecutor(threads)
@@ -81,6 +80,5 @@ def judge_plainly(
         stop.set()
         pool.shutdown(wait=False, cancel_futures=True)
     total.violations.sort(key=lambda v: (v.run, v.property))
-    if total.spans:  # otherwise its runs were looked at in order
-        check_spans(total.spans, numbers_in(units))
+    check_spans(total.spans, numbers_in(units))
     return total

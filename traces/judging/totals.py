@@ -78,10 +78,6 @@ class Unit:
 
         return pa.concat_tables([read_part(p, columns) for p in self.parts], promote_options="permissive")
 
-    def totals(self, names: Sequence[str]) -> Totals:
-        """Return empty totals."""
-        return Totals()
-
     def judge(self, names: Sequence[str], stopped: Stopped = never, progress: Progress = ignored) -> Totals:
         """Check every run of the unit.
 
@@ -165,7 +161,6 @@ class Totals:
         notes: further remarks.
         unused: the number of rows of each kind that event tables do not have.
         further: the columns that event tables do not have.
-        what: the kind of rows: `events`, or `observations` of a protocol that declares its own.
     """
 
     runs: int = 0
@@ -178,7 +173,6 @@ class Totals:
     notes: list[str] = field(default_factory=list)
     unused: Counter[str] = field(default_factory=Counter)
     further: Sequence[str] = ()
-    what: str = "events"
 
     def __post_init__(self) -> None:
         if self.counts is None:

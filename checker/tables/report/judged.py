@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 QUOTED = 3  # violations of a property that the text quotes
 SEVEREST = ("violated", "undecided", "open", "not judged", "holds")  # the verdicts of many runs are the first of these
-OF_OBSERVATIONS = ("holds", "premise not reached", "violated", "open", "not judged")
 
 
 @dataclass(frozen=True, repr=False)
 class Judged(Answered):
-    """The verdicts on the runs of a table, of events or of what a user protocol shows.
+    """The verdicts on the runs of a table.
 
     Attributes:
         table: its file.
@@ -49,18 +48,7 @@ class Judged(Answered):
     @property
     def looked_at(self) -> str:
         """The amount that was judged."""
-        return f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} {self.totals.what}"
-
-    @property
-    def of_events(self) -> bool:
-        return self.totals.what == "events"
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """The possible verdicts on a property in a run, in the order of the columns."""
-        from traces.judging.totals import COUNTS
-
-        return COUNTS if self.of_events else OF_OBSERVATIONS
+        return f"{plural_runs(self.totals.runs)}, {self.totals.rows:,} events"
 
     def gaps_of(self, *names: str) -> list[tuple[str, Unknown, Where]]:
         """Return the gaps that leave properties open, in the order of these names; `""` stands for gaps of rows."""
@@ -106,11 +94,11 @@ class Judged(Answered):
 
     def parts(self) -> Sequence[Part]:
         """Return the counts as a table, then the first violations of each property."""
+        from traces.judging.totals import COUNTS
         from traces.judging.unknowns import sentence
 
-        totals, names, words = self.totals, self.judged, self.words
-        always = words[:3] if self.of_events else words
-        used = [what for what in words if what in always or any(totals.count(n, what) for n in names)]
+        totals, names = self.totals, self.judged
+        used = [what for what in COUNTS if what in COUNTS[:3] or any(totals.count(n, what) for n in names)]
         rows = [(n, *(f"{totals.count(n, what):,}" for what in used)) for n in names]
         parts: list[Part] = [fitted(self.sentence), Table(rows, ("property", *used))]
         for name in names:
@@ -134,6 +122,8 @@ class Judged(Answered):
         return [*parts, *([fitted("\n".join(notes))] if notes else []), *told]
 
     def details(self) -> dict[str, Any]:
+        from traces.judging.totals import COUNTS
+
         totals = self.totals
         open_ = [
             {"property": n, "column": gap.column, "run": where.run, "row": where.row if where.row >= 0 else None}
@@ -145,12 +135,11 @@ class Judged(Answered):
             "runs": totals.runs,
             "rows": totals.rows,
             "properties": [
-                {"name": n} | {what.replace(" ", "_"): totals.count(n, what) for what in self.words}
-                for n in self.judged
+                {"name": n} | {what.replace(" ", "_"): totals.count(n, what) for what in COUNTS} for n in self.judged
             ],
             "not_checked": list(self.left_out),
-            "violations": self.rows_of_violations(),
-            **({"open": open_} if self.of_events else {}),
+            "violations": [v.as_dict() for v in totals.violations],
+            "open": open_,
             "notes": self.notes,
             **({"second_opinion": self.second.as_json()} if self.second != NO_OPINION else {}),
         }
@@ -159,12 +148,6 @@ class Judged(Answered):
     def broken(self) -> Sequence[Violation]:
         """Every violation: the run, the position in it, and the rows that show it."""
         return tuple(self.totals.violations)
-
-    def rows_of_violations(self) -> list[dict[str, Any]]:
-        """Return every violation, as JSON; for observations only the run and the time are known."""
-        if self.of_events:
-            return [v.as_dict() for v in self.totals.violations]
-        return [{"run": v.run, "name": v.property, "why": v.why, "time": v.time} for v in self.totals.violations]
 
 
 def plural_runs(runs: int) -> str:

@@ -22,7 +22,6 @@ from zabspec.typed import near
 if TYPE_CHECKING:
     from checker.tables.report.judged import Judged
     from invariants.registry import Property
-    from traces.events.own import Source
     from traces.events.places import Place
     from traces.judging.totals import Totals, Unit
 
@@ -51,9 +50,6 @@ class JudgeRequest(Request):
     group: ClassVar[str] = "Runs"
 
     table: Annotated[File, Option(place="table", argument=True)] = ""
-    protocol: Annotated[
-        str, Option("For a table of a user protocol: the file of the protocol.", metavar="NAME", complete="protocols")
-    ] = ""
     properties: Checked = ()
     engine: Annotated[
         Literal["plain", "spark"] | None, Option("plain (this process, the default) or spark.", metavar="NAME")
@@ -86,31 +82,21 @@ class JudgeRequest(Request):
         from traces.events.table import check_arrow
 
         check_arrow("numpy")
-        from traces.events.own import FIELD, source_of
         from traces.judging.judge import read_units
         from traces.judging.runs import JUDGED
 
         address = address_of(fspath(self.table))
         table = address or place_of(fspath(self.table))
         only_spark = address is not None and not address.by_arrow
-        source = None if only_spark else source_of(table, self.protocol)
         tally: Totals | None = None
-        if source is not None:
-            if self.engine == "spark" or self.master is not None:
-                raise RequestError("a table of a user protocol is judged in this process: omit --engine and --master")
-            units, known, usual = own_units(self, table, source)
-        else:
-            known, usual = [p.name for p in JUDGED], [p.name for p in JUDGED if p.default]
-            check_names(names_in(self.properties), known)
-            if only_spark or self.engine == "spark" or self.master is not None:
-                tally = judged_by_spark(table, self)
-            elif self.protocol:
-                raise RequestError(f"--protocol is for tables of user protocols, and {table} is not one")
-            units = [] if tally is not None else read_units(table)
+        known, usual = [p.name for p in JUDGED], [p.name for p in JUDGED if p.default]
+        check_names(names_in(self.properties), known)
+        if only_spark or self.engine == "spark" or self.master is not None:
+            tally = judged_by_spark(table, self)
+        units = [] if tally is not None else read_units(table)
         if units:
             tally = judged(units, self)
-            names = (name for unit in units for part in unit.parts for name in part.further)
-            tally.further = [name for name in dict.fromkeys(names) if source is None or not name.startswith(FIELD)]
+            tally.further = [*dict.fromkeys(name for unit in units for part in unit.parts for name in part.further)]
         if tally is None or not tally.runs:
             raise NoVerdict(f"{table}: there is no run in this table")
         asked = tuple(name for name in known if name in (names_in(self.properties) or usual))
@@ -135,9 +121,8 @@ judge = function(JudgeRequest)
 
 def opinion(units: Sequence[Unit], tally: Totals, asked: Sequence[str], count: int | None) -> SecondOpinion:
     """Return how some runs are judged by definition."""
-    if not units or tally.what != "events":
-        who = "Spark reads the table" if not units else "the rows are what a protocol observes"
-        return SecondOpinion(none=who if count != 0 else "")
+    if not units:
+        return SecondOpinion(none="Spark reads the table" if count != 0 else "")
     from checker.opinion.judged import drawn_of_table, opinion_of_runs
 
     return opinion_of_runs(drawn_of_table(units, tally, asked), asked, count)
@@ -172,41 +157,14 @@ def judged_by_spark(place: Place, request: JudgeRequest) -> Totals:
     from traces.tables.judging.frames import judge_place
     from traces.tables.spark import NoSpark, SparkFailed
 
-    if request.engine == "plain" or request.threads is not None or request.protocol:
-        raise RequestError(f"{place}: only Spark reads this: omit --engine plain, --threads and --protocol")
+    if request.engine == "plain" or request.threads is not None:
+        raise RequestError(f"{place}: only Spark reads this: omit --engine plain and --threads")
     try:
         return judge_place(place, names_in(request.properties), request.master)
     except NoSpark as problem:
         raise RequestError(f"{problem}; --engine plain needs no Spark") from None
     except SparkFailed as problem:
         raise NoVerdict(without_secrets(str(problem))) from None
-
-
-def own_units(request: JudgeRequest, table: Place, source: Source) -> tuple[Sequence[Unit], list[str], list[str]]:
-    """Return the units of a table of what a protocol shows, its properties, and those that are checked by default.
-
-    Raises:
-        TableError: it is not a table.
-        RequestError: there is no such property, or threads are requested.
-    """
-    from invariants import PROPERTIES, properties_of
-    from invariants.registry import HISTORY
-    from traces.judging.own import observed_units
-
-    if request.threads is not None:
-        raise RequestError("a table of a user protocol is read by one thread: omit --threads")
-    named = {p.name: p for p in properties_of(source.protocol)}
-    usual = [name for name, p in named.items() if p.default]
-    known = [name for name, p in named.items() if p.default or (p.of == HISTORY and p not in PROPERTIES)]
-    for name in names_in(request.properties):
-        if name in named and name not in known and named[name] in PROPERTIES:
-            raise RequestError(not_of_tables(named[name]))
-        if name not in named:
-            raise RequestError(f"there is no property {name!r}{near(name, known) or f'; there are {known}'}")
-        if (of := named[name].of) != HISTORY:
-            said = f"it is over {of}s, and a table has only observations: use over='history'"
-            raise RequestError(f"a table is not checked against {name}: {said}")
-    return observed_units(table, source), known, usual
 
 
 def check_names(names: tuple[str, ...], known: list[str]) -> None:
@@ -253,8 +211,7 @@ def judged(units: Sequence[Unit], request: JudgeRequest) -> Totals:
     from checker.report.progress import StatusLine
     from traces.judging.judge import judge_plainly
 
-    own = units[0].totals(()).what == "observations"  # judged by one thread
-    threads = 1 if own else request.threads or os.cpu_count() or 1
+    threads = request.threads or os.cpu_count() or 1
     with StatusLine() as line:
 
         def progress(done: int, everything: int, tally: Totals) -> None:
