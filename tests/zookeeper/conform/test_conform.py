@@ -180,6 +180,9 @@ def test_what_clients_were_told_is_held_against_what_is_served(tmp_path: Path) -
     ]  # acknowledged once is enough
     lost = lost_writes(record_of(tmp_path, later))
     assert lost == [f"{path} was acknowledged, and is not served by server {lines[served]['server']}"]
+    lines[served]["paths"] += [path, "/zabcheck/strange"]
+    (strange,) = lost_writes(record_of(tmp_path, lines))
+    assert strange.startswith("/zabcheck/strange (nobody wrote it) is served by some servers")
 
 
 HEAD = '{"format": "zabcheck record", "version": 1, "servers": [1]}'
@@ -190,6 +193,11 @@ BAD = [
     (HEAD.replace("[1]", "[1, 1]"), "names a server twice"),
     (HEAD + '\n{"what": "x"}\n\n', "no observation 'x'"),
     (HEAD + '\n{"what": "starts", "server": 2}', "no server 2"),
+    (
+        HEAD + '\n{"what": "answered", "path": "/a", "outcome": "acked"}',
+        "an outcome is one of acknowledged, refused, unknown",
+    ),
+    (HEAD + 2 * '\n{"what": "served", "server": 1, "paths": []}', "what server 1 serves is there twice"),
     (HEAD + '\n{"what": "starts"}', "starts needs server"),
     (HEAD + '\n{"what": "starts", "server": 1, "s": NaN}', "s is not a number of seconds"),
     (HEAD + '\n{"what": "starts", "server": 1, "s": 1' + "0" * 400 + "}", "s is not a number of seconds"),

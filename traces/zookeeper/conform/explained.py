@@ -371,8 +371,9 @@ def lost_writes(record: Record) -> list[str]:
     answers = [(o.path, o.outcome) for o in record.observations if o.what == "answered"]
     told = dict(answers) | {path: said for path, said in answers if said == "acknowledged"}
     served = {o.server: set(o.paths) for o in record.observations if o.what == "served"}
+    unasked = dict.fromkeys(sorted({p for paths in served.values() for p in paths} - told.keys()), "nobody wrote it")
     out = []
-    for path, outcome in told.items():
+    for path, outcome in (told | unasked).items():
         without = sorted(n for n, paths in served.items() if path not in paths)
         if outcome == "acknowledged" and without:
             out.append(f"{path} was acknowledged, and is not served by {', '.join(f'server {n}' for n in without)}")

@@ -24,6 +24,7 @@ from zabspec.errors import RequestError
 VERSION = 1
 FORMAT = "zabcheck record"
 MOST_SECONDS = 1e9
+OUTCOMES = ("acknowledged", "refused", "unknown")
 NEEDS: dict[str, dict[str, type]] = {
     "packet": {"connection": int, "follower": int, "leader": int, "up": bool, "kind": str, "zxid": int},
     "closed": {"connection": int, "follower": int, "leader": int, "by": int},
@@ -34,7 +35,7 @@ NEEDS: dict[str, dict[str, type]] = {
     "stops": {"server": int},
     "continues": {"server": int},
     "disk": {"server": int, "log": list, "snapshots": list, "current": int, "accepted": int},
-    "answered": {"path": str, "outcome": str},
+    "answered": {"path": str, "outcome": str},  # one of OUTCOMES
     "served": {"server": int, "paths": list},
     "note": {"message": str},
     "unread": {"connection": int, "message": str},
@@ -170,7 +171,9 @@ def read_record(path: Path) -> Record:
         if what == "end":
             ended = made.get("observations")
             continue
-        out.append(checked(what, made, set(servers), path, number))
+        out.append(o := checked(what, made, set(servers), path, number))
+        if what == "served" and any(p.what == what and p.server == o.server for p in out[:-1]):
+            raise BadRecord(f"{path}, line {number}: what server {o.server} serves is there twice")
     seed = first.get("seed")
     return Record(
         str(first.get("release", "")), tuple(servers), tuple(out), ended == len(out),
@@ -201,6 +204,8 @@ def checked(what: object, made: Any, servers: set[int], path: Path, number: int)
     seconds = made.pop("s", 0.0)
     if type(seconds) not in (int, float) or not 0 <= seconds < MOST_SECONDS:
         raise BadRecord(f"{path}, line {number}: s is not a number of seconds")
+    if what == "answered" and made["outcome"] not in OUTCOMES:
+        raise BadRecord(f"{path}, line {number}: an outcome is one of {', '.join(OUTCOMES)}")
     if what == "served" and not all(isinstance(p, str) for p in made["paths"]):
         raise BadRecord(f"{path}, line {number}: paths are strings")
     return Observation(number, what, float(seconds), made)

@@ -142,6 +142,7 @@ class RecordSearch:
         self.snaps = text.actions.index(SNAPS)
         self.nodes = [Node(text.begin())]
         self.started: set[int] = set()
+        self.gone: set[int] = set()  # those that were killed, and not started since
         self.dying: set[int] = set()
         self.opened: dict[int, tuple[int, int]] = {}
         self.over: set[tuple[int, int]] = set()
@@ -442,8 +443,10 @@ class RecordSearch:
         self.widest = max(self.widest, len(self.nodes))
         if o.what == "starts":
             self.started.add(o.server)
+            self.gone.discard(o.server)
         if o.what == "killed":
             self.dying.discard(o.server)
+            self.gone.add(o.server)
         if o.what == "packet":
             self.asides.passes(o)
             self.opened.setdefault(o.connection, self.ends_of(o))
@@ -462,6 +465,10 @@ class RecordSearch:
         """
         if o.what == "killed" and o.server not in self.dying:
             return f"server {o.server} was not killed"
+        if o.what == "kills" and o.server in self.gone:
+            return f"server {o.server} was not started"
+        if o.what in ("closed", "lost") and self.opened.get(o.connection, self.ends_of(o)) != self.ends_of(o):
+            return f"connection {o.connection} is of other servers"
         if o.what != "packet":
             return None
         server, ends = o.follower if o.up else o.leader, self.opened.get(o.connection)
