@@ -373,3 +373,9 @@ def test_every_operator_of_terms_has_a_meaning_here() -> None:
     """So that none is made that is neither grown above nor handed to z3."""
     assert set(MEANING) | set(TRUTHS) - {"signed <"} <= set(z3_terms.OPERATORS)
     assert set(terms._RULES) | {"=", "<"} == set(z3_terms.OPERATORS)
+
+
+def test_a_shift_beyond_the_width_is_zero_at_once() -> None:
+    """A run that a formula draws may shift by any number: Python would make one of that many bits first."""
+    by = variable("by", 64)
+    assert terms.evaluate(terms.shift_left(variable("one", 64), by, 64), {variable("one", 64): 1, by: 1 << 62}) == 0

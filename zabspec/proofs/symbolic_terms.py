@@ -310,10 +310,10 @@ def shift_left(a: Bits, by: Bits, width: int) -> Bits:
     if not isinstance(by, Term):
         if by == 0:
             return a
+        if by >= width:
+            return 0  # and no number of as many bits is made first
         if not isinstance(a, Term):
             return bits_of(a << by, width)
-        if by >= width:
-            return 0
     return _binary("<<", a, by, width)
 
 
