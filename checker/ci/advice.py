@@ -1,4 +1,4 @@
-"""Advice of the gallery beside an exploration: a command that reaches every premise, and the nearest violation."""
+"""Advice of the gallery beside an exploration: a command that reaches every premise."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from checker.ci.shipped import measured, written
-from checker.ci.variants import shown
 from checker.report.report import Advice, Explored, command_words, faults_left_out
-from checker.report.result import HOLDS, NOT_REACHED
+from checker.report.result import NOT_REACHED
 from zabspec.model import Configuration
 from zabspec.protocols.registry import NAMES
 
 if TYPE_CHECKING:
     from checker.ci.configuration import Check
-    from checker.ci.variants import Shown
 
 SIZE = {f.name for f in fields(Configuration)} - {"protocol", "variant"}
 
@@ -28,7 +26,7 @@ def advised(report: Explored) -> Explored:
     c = report.configuration
     if c.protocol not in NAMES or c.variant or c.quorums or c.start:
         return report
-    return replace(report, advice=replace(completely(report), nearest=one_rule_away(report)))
+    return replace(report, advice=completely(report))
 
 
 def completely(report: Explored) -> Advice:
@@ -54,12 +52,7 @@ def completely(report: Explored) -> Advice:
 
 
 def is_complete(check: Check, c: Configuration) -> bool:
-    """Return whether an entry explores an unchanged protocol exhaustively and expects all premises to be met."""
-    return holds_whole(check, c) and check.expect.required is None
-
-
-def holds_whole(check: Check, c: Configuration) -> bool:
-    """Return whether a gallery entry explores an unchanged protocol over a network exhaustively, without violation."""
+    """Return whether an entry explores an unchanged protocol exhaustively, with every premise and no violation."""
     values, expect = check.values, check.expect
     if not check.explores or set(values) - SIZE - {"protocol", "keep_going"}:
         return False
@@ -67,39 +60,8 @@ def holds_whole(check: Check, c: Configuration) -> bool:
         return False
     network = Configuration(c.protocol, network=values.get("network", "")).network if values.get("network") else ""
     network = network or Configuration(c.protocol).network
-    return network == c.network and expect.verdict == "holds" and bool(expect.exhausted)
-
-
-def one_rule_away(report: Explored) -> str:
-    """Return a sentence on the variant that violates a property in the fewest steps, within the bounds of a report.
-
-    The sentence is empty if no such variant is recorded, or not everything that was judged holds.
-    """
-    c = report.configuration
-    if report.overall not in (HOLDS, NOT_REACHED):
-        return ""
-    near = [s for s in shown(c.protocol).values() if within(s, c) and holds_unchanged(s)]
-    if not near:
-        return ""
-    s = min(near, key=lambda one: (one.depth, one.variant))
-    broken = next(iter(s.breaks))
-    command = command_of(dict(s.within) | {"protocol": c.protocol, "variant": s.variant})
-    return f"one rule away: {s.variant} violates {broken} in {s.depth} steps: {command}"
-
-
-def within(s: Shown, c: Configuration) -> bool:
-    """Return whether a variant is expected to violate a property within the bounds of a configuration."""
-    return not s.beside and bool(s.breaks) and fits(s.base, c)
-
-
-def holds_unchanged(s: Shown) -> bool:
-    """Return whether the protocol itself is recorded to hold within the bounds in which a variant is shown.
-
-    If it is not, a violation of the variant need not come from the rule that it changes: one repair of several leaves
-    the other faults.
-    """
-    entries = (check for mine in written().values() for check in mine)
-    return any(holds_whole(check, s.base) and fits(s.base, size_of(check.values)) for check in entries)
+    whole = expect.verdict == "holds" and bool(expect.exhausted) and expect.required is None
+    return network == c.network and whole
 
 
 def size_of(values: Mapping[str, Any]) -> Configuration:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Sequence
-from itertools import pairwise
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 PATIENCE = 2.0  # seconds that a run may take before anything is shown
 EVERY = 0.25  # seconds between two updates
 SELDOM = 30.0  # seconds between two lines where there is no terminal
-SURE = 3  # consecutive shrinking levels after which shrinking is expected to continue
 
 
 class StatusLine:
@@ -94,30 +91,11 @@ class ProgressLine(StatusLine):
 
 
 def progress_text(result: Exploration, expanded: int, size: int, seconds: float) -> str:
-    """Return level, distinct states, rate, states to be expanded, memory, and the remaining states if levels shrink."""
+    """Return level, distinct states, rate, states to be expanded, and memory."""
     waiting = size - expanded + result.levels[-1]
     broken = f", {len(result.violations)} violated" if result.violations else ""
     memory = f"{resident_bytes() / (1 << 20):,.0f} MiB"
     return (
         f"level {len(result.levels) - 1} ({100 * expanded // max(1, size)} %): {result.distinct:,} distinct states, "
-        f"{result.distinct / max(seconds, 1e-9):,.0f}/s, {waiting:,} in the queue, {memory}"
-        f"{outlook(result.levels[:-1], waiting, result.distinct / max(seconds, 1e-9))}{broken}"
+        f"{result.distinct / max(seconds, 1e-9):,.0f}/s, {waiting:,} in the queue, {memory}{broken}"
     )
-
-
-def outlook(levels: Sequence[int], waiting: int, rate: float) -> str:
-    """Return a forecast for levels that keep shrinking by the same factor as the last complete ones.
-
-    It is empty if they grow, or have only begun to shrink: such spaces cannot be predicted.
-
-    Args:
-        levels: states of each complete level.
-        waiting: states found and not expanded.
-        rate: states per second.
-    """
-    last = levels[-SURE - 1 :]
-    if len(last) <= SURE or any(b >= a for a, b in pairwise(last)) or not last[-1]:
-        return ""
-    factor = max(b / a for a, b in pairwise(last))
-    left = round(waiting * factor / (1 - factor))
-    return f"; if levels keep shrinking, at most about {left:,} more, {left / max(rate, 1e-9):,.0f} s"

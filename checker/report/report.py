@@ -76,14 +76,12 @@ class Advice:
         seconds: of CPU time that it took when it was last measured.
         within: whether each of its runs is one of what was explored: then only the depth was too small.
         without: faults that it leaves out.
-        nearest: a sentence on the rule whose change causes the nearest violation; empty if none is recorded.
     """
 
     command: str = ""
     seconds: float = 0.0
     within: bool = False
     without: Sequence[str] = ()
-    nearest: str = ""
 
 
 def faults_left_out(asked: Configuration, budget: Mapping[str, int]) -> list[str]:
@@ -583,8 +581,6 @@ class Explored(Answered):
         parts.append(self.verdict_table())
         if self.evidence is not None and (legend := self.evidence.legend()):
             parts.append(Words(legend))
-        if self.advice is not None and self.advice.nearest:
-            parts.append(Words([self.advice.nearest]))
         if self.symbolic:
             parts.append(Table([(name, b.text) for name, b in self.symbolic.items()], ("property", "asked of z3")))
         parts.append(Table(self.figures()))

@@ -25,7 +25,7 @@ from checker.explore.memory import Budget, Pool
 from checker.explore.predecessors import PREDECESSOR, Predecessors
 from checker.explore.result import Exploration, Limits
 from checker.report import progress
-from checker.report.progress import ProgressLine, outlook
+from checker.report.progress import ProgressLine
 from invariants import properties_of
 from zabspec.model import Configuration, Model
 
@@ -283,13 +283,6 @@ def test_a_wrong_question_is_refused(words: list[str], said: str) -> None:
     answer = asked(*words)
     assert answer.exit_code == 2
     assert said in answer.stderr
-
-
-def test_an_outlook_is_given_only_where_levels_shrink() -> None:
-    assert outlook([1, 10, 100, 1000], 500, 10) == ""
-    assert outlook([1, 1000, 500], 250, 10) == ""
-    assert outlook([1, 1000, 500, 600, 200], 90, 10) == ""
-    assert outlook([8000, 4000, 2000, 1000], 1000, 100) == "; if levels keep shrinking, at most about 1,000 more, 10 s"
 
 
 def test_a_line_now_and_then_where_there_is_no_terminal(

@@ -10,15 +10,12 @@ from pathlib import Path
 import pytest
 from click.testing import Result
 
-from checker.ci.advice import one_rule_away, within
 from checker.ci.shipped import measured
-from checker.ci.variants import shown
 from checker.explore.result import Exploration, Limits
 from checker.report.report import Explored
 from tests.commands.running import TINY, run
 from tests.models import judged
 from zabspec.model import Configuration
-from zabspec.protocols.registry import NAMES
 
 
 @pytest.fixture(autouse=True)
@@ -138,29 +135,3 @@ def test_steps_are_too_few_only_where_more_would_do(tmp_path: Path, monkeypatch:
     (way,) = json.loads(small.stdout)["to_reach"]
     assert way["leaves_out"] == ["crashes"]
     assert way["argv"] == shlex.split(way["sentence"].partition(" by: ")[2])
-
-
-def test_the_nearest_rule_is_changed_where_the_protocol_holds() -> None:
-    """A repair of one fault of several breaks as the protocol does without it, which is no rule away."""
-    for name in NAMES:
-        near = one_rule_away(report_of(Configuration(name)))
-        assert (name in ("zab", "ladis")) == bool(near), near
-    assert one_rule_away(report_of(Configuration("db19", nodes=3, txns=4, timeouts=2, crashes=2))) == ""
-
-
-@pytest.mark.slow(seconds=2)
-def test_the_nearest_rule_is_of_what_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It breaks in as many steps as its entry expects, within the bounds that were explored; a variant gets none."""
-    monkeypatch.chdir(tmp_path)
-    s = shown("zab")["join-commit-all"]
-    assert s.depth == min(one.depth for one in shown("zab").values() if one.breaks and within(one, s.base))
-    text = run(
-        "--nodes", "3", "--txns", "1", "--timeouts", "0", "--crashes", "0", "--losses", "0", "--depth", "15"
-    ).stdout
-    near = " ".join(text.replace("\\\n", " ").partition("one rule away: ")[2].partition("\n\n")[0].split())
-    said, _, command = near.partition(": ")
-    assert said == f"join-commit-all violates {next(iter(s.breaks))} in {s.depth} steps"
-    done = run(*command.split()[1:], "--no-trace")
-    assert f"VIOLATED: {next(iter(s.breaks))} at depth {s.depth}" in " ".join(done.stdout.split())
-    assert "one rule away" not in done.stdout
-    assert "one rule away" not in run("--nodes", "4", "--depth", "3").stdout  # nothing is recorded of four

@@ -339,11 +339,6 @@ def check_same(found: ExplorationTask, asked: ExplorationTask, level: Level, lim
         raise Refused(f"the checkpoint {where} is of another request: it checks other properties")
     if found.symmetry != asked.symmetry:
         raise Refused(f"the checkpoint {where} is of another request: symmetry is {'on' if found.symmetry else 'off'}")
-    if found.every_step is None and asked.every_step is not None:
-        raise Refused(
-            f"the checkpoint {where} does not record whether its steps include stuttering receipts, and may lack "
-            f"states: restart in another folder"
-        )
     if found.every_step != asked.every_step:
         what = "taken" if found.every_step else "left out"
         raise Refused(f"the checkpoint {where} is of another request: stuttering receipts are {what}")
