@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from jinja2 import Template
@@ -16,6 +17,7 @@ def escaped(value: Any) -> Any:
     return visible(plain(value)) if type(value) is str else value
 
 
+@cache  # an overlay keeps no template: each page would compile its own
 def template(name: str) -> Template:
     """Return a template of this folder."""
     return environment("checker.report").overlay(finalize=escaped).get_template(name)

@@ -65,7 +65,8 @@ def releases() -> dict[str, str]:
 def functions() -> dict[str, CitingFunction]:
     """Return the functions of the model by their names."""
     out: dict[str, CitingFunction] = {}
-    for module in PROTOCOLS[PROTOCOL].modules:
+    protocol = PROTOCOLS[PROTOCOL]  # once: each time its files are compared with what was read of them
+    for module in protocol.modules:
         path = Path(str(module.__file__))
         text = path.read_text()
         sections = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.startswith(SECTION)]
@@ -73,16 +74,12 @@ def functions() -> dict[str, CitingFunction]:
             if isinstance(node, ast.FunctionDef):
                 section = max(((n, line) for n, line in sections if n < node.lineno), default=(0, ""))[1]
                 out[node.name] = read(node, path.name, section)
-        out |= {f.name: f for n, line in enumerate(text.splitlines(), 1) if (f := election(line, n, path.name))}
+        # the step of the world for which the declaration names a method: who wins an election
+        weighed = protocol.declared.leaders_weigh
+        for n, line in enumerate(text.splitlines(), 1) if weighed else ():
+            if f'leaders_weigh="{weighed}"' in line:
+                out["leaders_weigh"] = CitingFunction("leaders_weigh", path.name, n, (weighed,), frozenset(), ELECTION)
     return out
-
-
-def election(line: str, number: int, file: str) -> CitingFunction | None:
-    """Return the step of the world for which the model's declaration names a method: who wins an election."""
-    weighed = PROTOCOLS[PROTOCOL].declared.leaders_weigh
-    if not weighed or f'leaders_weigh="{weighed}"' not in line:
-        return None
-    return CitingFunction("leaders_weigh", file, number, (weighed,), frozenset(), ELECTION)
 
 
 def read(node: ast.FunctionDef, file: str, section: str) -> CitingFunction:

@@ -220,7 +220,7 @@ def own(code: Narrowing, state: bytes) -> list[int]:
 def test_a_process_on_its_own_is_disturbed_by_nobody(variant: str) -> None:
     code = unmerged(variant)
     tried = 0
-    for state in walks(code, 5, 30):
+    for state in walks(code, 5, 15):
         for p in own(code, state):
             tried += 1
             assert not disturbed(code, state, p)
@@ -247,7 +247,7 @@ def test_what_each_of_its_steps_leaves_to_do_is_less() -> None:
     code = unmerged()
     left = code.model.program.python["remaining_work"]
     tried = 0
-    for state in walks(code, 7, 30):
+    for state in walks(code, 7, 15):
         for p in own(code, state):
             for word, after in code.next_states(state):
                 if of(word) == p:

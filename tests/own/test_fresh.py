@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 
 import zabcheck
 from checker.cli import main
+from zabspec.authoring import sources
 
 TEXT = """from __future__ import annotations
 from pathlib import Path
@@ -118,3 +120,25 @@ def test_a_counterexample_is_of_the_file_in_its_folder(tmp_path: Path, monkeypat
         monkeypatch.chdir(tmp_path / name)
         assert zabcheck.explore(protocol="mine.py", engine="interpret")["small"].trace
         shutil.rmtree(tmp_path / name)
+
+
+def test_a_file_that_may_have_changed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was just written may be written again within the same tick; what has settled is known by its times."""
+    path = tmp_path / "mine.py"
+    path.write_text("x = 1")
+    looked: list[Path] = []
+    real = sources.read_bytes
+    monkeypatch.setattr(sources, "read_bytes", lambda file, most: looked.append(file) or real(file, most))
+    monkeypatch.setattr(sources, "SETTLED", 10**15)
+    young = {sources.digest_of(str(path)) for _ in "12"}
+    assert (len(young), looked) == (1, [path, path])
+    monkeypatch.setattr(sources, "SETTLED", -1)
+    assert {sources.digest_of(str(path)) for _ in "12"} == young
+    assert len(looked) == 3
+    times = path.stat()
+    while path.stat().st_ctime_ns == times.st_ctime_ns:  # a tick later
+        path.write_text("x = 2")
+        os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))  # nobody sets the time of the change itself
+    assert sources.digest_of(str(path)) not in young
+    path.unlink()
+    assert sources.digest_of(str(path)) == ""

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tlc import TlcFailed, run_tlc, tlc_jar
+from benchmarks.tlc import TlcFailed, tlc_jar
 from checker.explore.symmetry import found_in
 from checker.proofs.tla.module import module_of
 from checker.requests.explore import Explore
+from tests.proofs.tla.running import run_tlc
 from tests.second.harness.book import Book
 from tests.second.harness.checking import Outcome, compare
 from tests.second.harness.question import Question

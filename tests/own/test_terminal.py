@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.tlc import run_tlc
 from checker.cli import main
 from checker.proofs.tla.module import module_of
 from invariants import known_properties, property_named
-from tests.proofs.tla.running import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc, run_tlc
 from tests.second.reference import explore
 from tests.transcript import file_of
 from zabspec.model import Configuration, Model

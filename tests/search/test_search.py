@@ -58,11 +58,11 @@ def test_what_a_walk_breaks_is_broken_in_the_interpreted_world(variant: str) -> 
 
 @pytest.mark.slow(seconds=9)
 def test_a_seed_finds_the_same_walk_on_any_number_of_threads() -> None:
-    one, two = (asked(5, "epoch-then-history", threads).run(HANG).broken for threads in (1, 2))
+    one, two = (asked(5, "join-commit-all", threads).run(HANG).broken for threads in (1, 2))
     assert min(b.walk for b in one.values()) == min(b.walk for b in two.values())
     first = min(one.values(), key=lambda b: b.walk)
     assert two[first.property.name].schedule == first.schedule
-    assert asked(6, "epoch-then-history").run(HANG).broken != one
+    assert asked(6, "join-commit-all").run(HANG).broken != one
 
 
 @pytest.mark.slow(seconds=2)

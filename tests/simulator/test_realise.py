@@ -88,9 +88,8 @@ def test_one_property_alone_is_judged_as_all_are(number: int) -> None:
 def test_limits_are_kept() -> None:
     assert realise(Wanted("agreement", Run(0, protocol="zab")), 7, HANG, 2) == 7
     """A search that does not look at the clock goes on without end; it is given a minute."""
-    code = (
-        "from traces.shorten.realise import *; print(realise(Wanted('agreement', Run(0, protocol='zab')), 10**9, 1, 2))"
-    )
+    wanted = "Wanted('agreement', Run(0, protocol='zab'))"
+    code = f"from traces.shorten.realise import *; print(realise({wanted}, 10**9, 0.2, 2))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=HANG, check=True)
     assert int(done.stdout) in range(10**6)
 

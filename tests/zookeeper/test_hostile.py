@@ -41,7 +41,7 @@ def run(*words: str | Path) -> Result:
 
 @pytest.mark.slow(seconds=2)
 def test_mutated_files_end_in_findings() -> None:
-    words = ("-m", "tests.fuzz.audited", "--directories", "40", "--seed", "11", "--seconds", str(HANG))
+    words = ("-m", "tests.fuzz.audited", "--directories", "20", "--seed", "11", "--seconds", str(HANG))
     done = subprocess.run([sys.executable, *words], cwd=TOP, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr  # a process of its own: its memory is nobody else's
 

@@ -51,7 +51,7 @@ def read_file(name: str) -> Read:
         raise ProtocolError(f"{name} {said}: it ends with PROTOCOL = declare(__name__)")
     if is_released(module):
         return Read(own[0], module, ((files[0], ""),), released=True, named=named)
-    digests = tuple((f, digest_of(Path(f))) for f in files)
+    digests = tuple((f, digest_of(f)) for f in files)
     return keep(key, Read(own[0], module, digests, named=named, parts=tuple(parts)))
 
 

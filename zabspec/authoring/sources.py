@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,13 +80,29 @@ class Read:
     @property
     def is_current(self) -> bool:
         """Return whether its files are unchanged since they were read."""
-        return all(digest_of(Path(file)) == digest for file, digest in self.files)
+        return all(digest_of(file) == digest for file, digest in self.files)
 
 
-def digest_of(path: Path) -> str:
-    """Return the digest of a file's content; empty if it cannot be read."""
+SETTLED = 2 * 10**9  # nanoseconds after which no file system gives another write the same times
+_digests: dict[str, tuple[tuple[int, ...], str]] = {}  # of files that have settled, with what identified their content
+
+
+def digest_of(file: str) -> str:
+    """Return the digest of a file's content; empty if it cannot be read.
+
+    It is read again only if it may have changed: a protocol of many files is looked up hundreds of times in a request.
+    """
     try:
-        return hashlib.sha256(read_bytes(path, LARGEST_SOURCE)).hexdigest()
+        found = os.stat(file)
+        times = found.st_mtime_ns, found.st_ctime_ns
+        content = found.st_dev, found.st_ino, found.st_size, *times
+        known = _digests.get(file)
+        if known is not None and known[0] == content:
+            return known[1]
+        digest = hashlib.sha256(read_bytes(Path(file), LARGEST_SOURCE)).hexdigest()
+        if time.time_ns() - max(times) > SETTLED:
+            _digests[file] = content, digest
+        return digest
     except OSError:
         return ""
 

@@ -280,7 +280,7 @@ def test_ctrl_c_ends_it(tmp_path: Path) -> None:
     code = "import sys; from checker.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", code, "bmc", "--depth", "40", "--every", "40", "--time-limit", str(HANG)]
     process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    until_cpu(process, 2)
+    until_cpu(process, 1)
     out, err, spent = ended(process, signal.SIGINT)
     assert spent < 20, "CPU seconds"
     assert process.returncode == 3, err

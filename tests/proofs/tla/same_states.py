@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from benchmarks.tlc import Counts, run_tlc
+from benchmarks.tlc import Counts
 from checker.explore.interpret import Interpreter
 from checker.explore.result import Limits
 from checker.proofs.tla.env import ROOT, fixed
 from checker.proofs.tla.module import Module, held, module_of
 from checker.proofs.tla.values import value_of
 from invariants import properties_of
+from tests.proofs.tla.running import run_tlc
 from zabspec.language.layout.kinds import Seq
 from zabspec.language.layout.schema import Layout, Role
 from zabspec.model import Configuration, Model

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tlc import run_tlc
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Exploration, Limits
 from checker.proofs.tla.module import Module, module_of
 from invariants import properties_of
 from invariants.registry import STEP, TERMINAL
-from tests.proofs.tla.running import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc, run_tlc
 from zabspec.model import Configuration, Model
 
 TEXT = Path(__file__).parents[2] / "quorums" / "ballots.py"

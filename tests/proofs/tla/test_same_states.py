@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.tlc import TlcFailed, run_tlc
+from benchmarks.tlc import TlcFailed
 from checker.proofs.tla.env import Untranslatable
 from checker.proofs.tla.module import Module, check_names, module_of
 from checker.proofs.tla.places import TlaPlace
 from checker.proofs.tla.values import message_type, named
 from invariants import properties_of
-from tests.proofs.tla.running import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc, run_tlc
 from tests.proofs.tla.same_states import compared
 from tests.transcript import file_of
 from zabspec.language.analysis import tree as t

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.tlc import Counts, TlcFailed, parsed, run_tlc
+from benchmarks.tlc import Counts, TlcFailed, parsed
 from checker.cli import main
 from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
@@ -24,7 +24,7 @@ from checker.proofs.tla.module import Module, Untranslatable, module_of
 from checker.proofs.tla.syntax import FALSE, WIDTH, If, Let, Node, TlaText, conj, definition, disj, flat, let, neg
 from invariants import properties_of
 from invariants.registry import STEP, Property
-from tests.proofs.tla.running import JAR, needs_tlc
+from tests.proofs.tla.running import JAR, needs_tlc, run_tlc
 from tests.sources import never, some
 from zabspec.model import Configuration, Model
 
