@@ -211,5 +211,10 @@ def on_follower_lost(s: State, l: Node, f: Node) -> None:
     s.unsettled[l].discard(f)
     s.settled[l].discard(f)
     s.looping[l].discard(f)
-    if not is_quorum(s, {q for q in range(s.NODES) if q == l or q in s.linked[l]}):
+    if not is_quorum(s, {q for q in range(s.NODES) if q == l or q in s.linked[l]}) and not waits_for_others(s, l):
         shut_down(s, l)
+
+
+def waits_for_others(s: State, l: Node) -> bool:
+    """Leader.lead: whether it leads on meanwhile."""
+    return False

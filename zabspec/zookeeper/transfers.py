@@ -18,11 +18,12 @@ from __future__ import annotations
 from zabspec.authoring.declaration import Variant, action, receives
 from zabspec.language.python.lang import Node
 from zabspec.worlds.actor import send_to_follower, send_to_leader
-from zabspec.zookeeper.state import State, AWAITING_EPOCH_ACKS, COMMIT, PROPOSAL, SNAP, WRITTEN
+from zabspec.zookeeper.state import State, AWAITING_EPOCH_ACKS, COMMIT, PROPOSAL, SERVING, SNAP, WRITTEN
 from zabspec.zookeeper.sync import queue_newleader, start_forwarding
 
 __all__ = [
     "TRANSFER",
+    "does_not_serve",
     "forward_applied",
     "has_handler",
     "has_snap_to_send",
@@ -114,10 +115,16 @@ def on_written(s: State, l: Node, f: Node, m: WRITTEN) -> None:
     queue_newleader(s, l, f)
 
 
+def does_not_serve(s: State, l: Node) -> bool:
+    """Leader.lead: it waits for learners until initLimit has passed, and looks who is there from its first ping on."""
+    return s.phase[l] != SERVING
+
+
 TRANSFER = (
     Variant(
         "transfer",
-        "a SNAP is read, and NEWLEADER queued, in steps of their own: what happens between may come before NEWLEADER",
+        "a SNAP is read, and NEWLEADER queued, in steps of their own: what happens between may come before NEWLEADER; "
+        "a leader that does not serve yet leads on without a quorum",
         {
             "send_snapshot": is_read_later,
             "forget_what_it_said": keeps_where_it_began,
@@ -125,6 +132,7 @@ TRANSFER = (
             "has_answer": waits_for_snap,
             "finish_transfer": is_queued_later,
             "begin_handler": has_handler,
+            "waits_for_others": does_not_serve,
         },
     ),
 )

@@ -12,7 +12,7 @@ import pytest
 from checker.errors import RequestError
 from checker.zookeeper.requests.conform import Conform
 from tests.transcript import compare_cases
-from tests.zookeeper.conform.tampering import COMES_BACK, TRUNC, Line, put, sample, where
+from tests.zookeeper.conform.tampering import COMES_BACK, TRUNC, WAITS, Line, put, sample, where
 from traces.record.runner import Runner
 from traces.zookeeper.conform.explained import (
     EXPLAINED,
@@ -78,6 +78,12 @@ def test_a_trunc_is_explained(tmp_path: Path) -> None:
     """A leader that was not heard by its followers, was killed, and returns with three proposals of its own."""
     done = asked(tmp_path, sample(TRUNC))
     assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
+
+
+def test_a_leader_that_does_not_serve_waits_for_others(tmp_path: Path) -> None:
+    """Elected by server 1, which has not said so, 3 sends 2 away, which is ahead; 2 joins again, and then 1 comes."""
+    done = asked(tmp_path, sample(WAITS))
+    assert (done.explained, done.verdict, done.at) == (done.total, UNKNOWN, None)
 
 
 # Said beforehand, of a record without TRUNC and SNAP in which nobody reads a tree: what sends or logs otherwise.

@@ -743,9 +743,8 @@ class RecordSearch:
             may_lead = self.names["may_vote"](s, l) and self.names["may_lead"](s, l)
             if not self.names["is_down"](s, l) and s.role[l] == LOOKING and may_lead:
                 for quorum in range(2**self.n):
-                    if quorum >> f & 1 and self.names["is_smallest_quorum"](s, l, quorum):
-                        if self.names["may_elect"](s, l, quorum):
-                            yield ELECT << 24 | l << 16 | quorum
+                    if self.names["is_smallest_quorum"](s, l, quorum) and self.names["may_elect"](s, l, quorum):
+                        yield ELECT << 24 | l << 16 | quorum  # or one that has elected it before f joins
 
         def time_passes(s: Unbounded) -> Iterator[int]:
             yield from elections(s)
