@@ -29,6 +29,7 @@ from zabspec.language.layout.diagnostics import innermost, place_at
 from zabspec.language.layout.place import SourcePlace
 from zabspec.language.layout.source import functions_in, known_tree, read_again
 from zabspec.language.python.meanings import unimported
+from zabspec.typed import near
 
 
 def read_file(name: str) -> Read:
@@ -307,6 +308,11 @@ def failed(said: str, file: str, problem: BaseException) -> ProtocolError:
     where = f"{said}:{lines[-1]}" if lines else said
     what = str(problem) if isinstance(problem, ConfigError) else f"{type(problem).__name__}: {problem}"
     what = what.replace("Declaration.__init__()", "declare()").replace(".__init__()", "()")  # as a file writes them
+    if type(problem) is ImportError and problem.name == LANGUAGE[0]:
+        word = what.split("'")[1]
+        home = next((m for m in ("typing", "enum") if word in sys.modules[m].__all__), "")
+        more = f": from {home} import {word}" if home else near(word, sys.modules[LANGUAGE[0]].__all__)
+        what = f"{LANGUAGE[0]} has no {word}{more}"
     stop = innermost(problem, lambda f: f == file)
     place = stop.place if stop is not None and stop.place.file == file else None
     if isinstance(problem, NameError) and problem.name and lines:

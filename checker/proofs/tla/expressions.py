@@ -18,6 +18,7 @@ from zabspec.language.analysis import tree as t
 from zabspec.language.layout.kinds import Bool, Int, Kind, NodeId, Record
 from zabspec.language.layout.schema import Role
 
+NAMED = "give its value a name, in a line of its own"
 SIMPLE = {"+": "+", "-": "-", "*": "*", "//": "\\div", "%": "%"}
 BITS = {"&": "BitAnd", "|": "BitOr"}
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -269,8 +270,7 @@ class Expressions(Facts):
     def on_Call(self, e: t.Call, env: Env) -> Node:
         f = self.program.functions[e.function]
         if f.name in self.writers:
-            named = "give its value a name, in a line of its own"
-            raise Untranslatable(f"{self.where(e)}: {f.called} is called inside an expression: {named}")
+            raise Untranslatable(f"{self.where(e)}: {f.called} is called inside an expression: {NAMED}")
         if any(self.word(a, env) is not None for a in e.args) or self.of_variables(e, env):
             return self.inlined(f, e, env)
         return TlaText(self.called(f, e, env))

@@ -229,7 +229,7 @@ class Facts:
 
     def where(self, _: Any) -> str:
         """Return the current function and its location, for a message."""
-        return f"{self.current.name} ({self.current.file}:{self.current.line})"
+        return f"{self.current.called} ({self.current.file}:{self.current.line})"
 
 
 def compare(op: str, a: int, b: int) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from checker.proofs.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, walk
-from checker.proofs.tla.expressions import Expressions
+from checker.proofs.tla.expressions import NAMED, Expressions
 from checker.proofs.tla.places import place_of
 from checker.proofs.tla.syntax import If, Node, TlaText, flat, let
 from checker.proofs.tla.values import whole, zero
@@ -126,7 +126,7 @@ class Statements(Expressions):
         if isinstance(e, t.Call) and e.function in self.writers:
             if not sure:
                 called = self.program.functions[e.function].called
-                raise Untranslatable(f"{self.where(e)}: {called} changes the state in a condition")
+                raise Untranslatable(f"{self.where(e)}: {called} is called in a condition: {NAMED}")
             return e
         return None
 
@@ -221,11 +221,14 @@ class Statements(Expressions):
         assert isinstance(kind, SetOf)
         nodes = kind.nodes
 
-        def value(at: Env) -> Node:
-            item = self.process(s.item, at) if nodes else self.expr(s.item, at)
-            return TlaText(f"@ {UNION if s.add else MINUS} {{{flat(item).text}}}")
+        def changed(on: Env, e: t.Expr) -> Node:
+            def value(at: Env) -> Node:
+                item = self.process(e, at) if nodes else self.expr(e, at)
+                return TlaText(f"@ {UNION if s.add else MINUS} {{{flat(item).text}}}")
 
-        return self.change(s.place, "change", [s.item], env, after, value)
+            return self.change(s.place, "change", [e], on, after, value)
+
+        return self.hoisted(s.item, env, changed)
 
     def do_Clear(self, s: t.Clear, env: Env, after: Next, ways: Ways) -> Node:
         return self.change(s.place, "clear", [], env, after, lambda _: self.least_of(s.place.kind))
@@ -243,12 +246,15 @@ class Statements(Expressions):
         return self.hoisted(s.value, env, appended)
 
     def do_Remove(self, s: t.Remove, env: Env, after: Next, ways: Ways) -> Node:
-        def value(at: Env) -> Node:
-            if self.static(s.index, at) == 0:
-                return TlaText("Tail(@)")
-            return TlaText(f"RemoveAt(@, {self.place_in(s.index, at)})")
+        def removed(on: Env, index: t.Expr) -> Node:
+            def value(at: Env) -> Node:
+                if self.static(index, at) == 0:
+                    return TlaText("Tail(@)")
+                return TlaText(f"RemoveAt(@, {self.place_in(index, at)})")
 
-        return self.change(s.place, "remove", [s.index], env, after, value)
+            return self.change(s.place, "remove", [index], on, after, value)
+
+        return self.hoisted(s.index, env, removed)
 
     def do_Evaluate(self, s: t.Evaluate, env: Env, after: Next, ways: Ways) -> Node:
         e = s.value

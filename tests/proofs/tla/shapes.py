@@ -14,6 +14,7 @@ from zabcheck.language import (
     Range,
     RecordType,
     SeqOf,
+    any_process,
     choose,
     declare,
     environment,
@@ -512,6 +513,16 @@ def a_record_is_carried(s: State) -> None:
             top = Entry(term=3, value=top.value)
     s.out = 10 * top.term + top.value
     s.turn = 31
+
+
+@environment_step(when=ready, everywhere=True)
+def a_choice_within_a_change(s: State) -> None:
+    s.items.append(s.level[0])
+    s.items.append(7)
+    s.items.pop(choose(s, len(s.items)))
+    s.some.add(any_process(s))
+    s.some.discard(any_process(s))
+    s.turn = 32
 
 
 def someone(s: State) -> bool:

@@ -14,7 +14,6 @@ from checker.proofs.tla.values import message_type, named
 from invariants import properties_of
 from tests.proofs.tla.running import JAR, needs_tlc, run_tlc
 from tests.proofs.tla.same_states import compared
-from tests.transcript import file_of
 from zabspec.language.analysis import tree as t
 from zabspec.language.layout.kinds import Int, Kind, Message, MessageUnion, Record, Seq
 from zabspec.language.layout.schema import Field, Layout, Role, Schema
@@ -281,21 +280,9 @@ def test_a_choice_that_nothing_depends_on_is_no_choice(tmp_path: Path) -> None:
     assert "\\E choice" not in made
 
 
-@pytest.mark.slow(seconds=1)
-def test_a_choice_within_an_expression_is_refused_with_what_to_write(tmp_path: Path) -> None:
-    text = file_of("../own/published/alternating", "alternating.py")
-    refused = (
-        r"alternating.py:\d+\): choose is called inside an expression: give its value a name, in a line of its own"
-    )
-    (tmp_path / "alternating.py").write_text(text)
+def test_a_choice_within_a_condition_is_refused_with_what_to_write(tmp_path: Path) -> None:
+    text = NOTHING_VOLATILE.replace("s.kept[p] = 1", "if s.kept[p] == 0 and choose(s, 2) == 1:\n        s.kept[p] = 1")
+    (tmp_path / "kept.py").write_text(text.replace("action, ", "action, choose, "), encoding="utf-8")
+    refused = r"^turn \(\S*kept.py:\d+\): choose is called in a condition: give its value a name, in a line of its own"
     with pytest.raises(Untranslatable, match=refused):
-        module_of(Model(Configuration(str(tmp_path / "alternating.py"))), (), "Alternating")
-    named = text.replace(
-        "s.acks.pop(any_of(s, range(len(s.acks))))", "k = any_of(s, range(len(s.acks)))\n    s.acks.pop(k)"
-    )
-    named = named.replace(
-        "s.packets.pop(any_of(s, range(len(s.packets))))",
-        "k = any_of(s, range(len(s.packets)))\n    s.packets.pop(k)",
-    )
-    (tmp_path / "alternating.py").write_text(named)
-    module_of(Model(Configuration(str(tmp_path / "alternating.py"))), (), "Alternating")
+        module_of(Model(Configuration(str(tmp_path / "kept.py"))), (), "Kept")

@@ -94,10 +94,15 @@ INSTEAD = {
     "print": ": `zabcheck walk` shows every state", "random": ": a choice of any kind is any_of(...) or choose(...)",
     "time": ": declare a timer or a clock", "sorted": ": loop over the numbers in their order",
     "range": " outside of loops and tests: write for k in range(...), or x in range(...)",
-    "int": ": write 1 if ... else 0", "next": ": write min(... for ..., default=0), or any_of(s, {...}) for each",
+    "int": ": write 1 if ... else 0", "bool": ": write ... != 0",
+    "frozenset": ": write set() or {...}",
+    "next": ": write min(... for ..., default=0), or any_of(s, {...}) for each",
 }  # fmt: skip
 TEST_KIND = "write if m.kind == ..., or a parameter of that kind"
-TAKES = ": pop is a statement of its own, x = s.queue[p].pop(0)"
+METHODS = {
+    "pop": ": pop is a statement of its own, x = s.queue[p].pop(0)",
+    "union": ": write a | b", "intersection": ": write a & b", "difference": ": write a - b",
+}  # fmt: skip
 NOTED = "error.state"  # the parameter of a function without a state that may meet an error; no source can use it
 
 
@@ -356,7 +361,9 @@ class Expressions:
     def truth(self, node: ast.expr) -> t.Expr:
         value = self.expr(node)
         if value.type != t.BOOL:
-            raise self.fail(node, f"{said(node)} is a {value.type.name}, not a truth value")
+            many = isinstance(value.type, (t.SetType, t.SeqType))
+            test = ": write len(...) > 0" if many else ": compare it" if value.type == t.INT else ""
+            raise self.fail(node, f"{said(node)} is a {value.type.name}, not a truth value{test}")
         return value
 
     def coerce(self, value: t.Expr, wanted: t.AnyType, node: ast.AST, label: str = "a set") -> t.Expr:
@@ -994,6 +1001,7 @@ class Expressions:
             if isinstance(left.type, t.SetType) and isinstance(right.type, t.SetType) and symbol in SETS:
                 return self.of_sets(symbol, left, right, node)
             more = "; a set changes by add and discard, and | joins two" if isinstance(left.type, t.SetType) else ""
+            more = "; of a truth value write 1 if ... else 0" if t.BOOL in (left.type, right.type) else more
             raise self.fail(node, f"{symbol} takes integers{', or sets' if symbol in SETS else more}")
         self.used_as_number(left, right)
         if isinstance(left, t.Const) and isinstance(right, t.Const):
@@ -1097,7 +1105,7 @@ class Expressions:
     def call(self, node: ast.Call) -> t.Expr:
         if not isinstance(node.func, ast.Name):
             said = ast.unparse(node.func)
-            more = INSTEAD.get(said.partition(".")[0], TAKES if said.endswith(".pop") else "")
+            more = INSTEAD.get(said.partition(".")[0], METHODS.get(said.rpartition(".")[2], ""))
             raise self.fail(node, f"{said} cannot be called here{more}")
         name = node.func.id
         if name == MARK:

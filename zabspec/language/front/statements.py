@@ -588,9 +588,12 @@ class FunctionTyper(Sentences):
                 raise self.fail(call, f"{ast.unparse(call.func)} cannot be called here: import {name} by its name")
             there = "sets have add, discard and clear, sequences append, pop and clear"
             raise self.fail(call, f"there is no operation {name}: {there}")
+        args, held = call.args, ast.unparse(call.func.value)
+        if isinstance(self.locals.get(held), t.SetType) and name in ("add", "discard") and len(args) == 1:
+            now = f"{held} = {held} {'|' if name == 'add' else '-'} {{{ast.unparse(args[0])}}}"
+            raise self.fail(call, f"{held} is a local name, and only a set of the state has {name}: write {now}")
         place = self.place(call.func.value, writing=True)
         kind = place.kind
-        args = call.args
         if name == "clear" and not args and (isinstance(kind, (SetOf, Seq))):
             return t.Clear(line, place)
         if isinstance(kind, SetOf) and name in ("add", "discard") and len(args) == 1:
