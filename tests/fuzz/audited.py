@@ -20,7 +20,7 @@ from pathlib import Path
 
 from checker.report.formats.registry import formats_of
 from checker.report.formats.terminal import plain_text, shown
-from checker.zookeeper.report.audit import Audited, news
+from checker.zookeeper.report.audit import Audited
 from tests.zookeeper.written import (
     Txn,
     Written,
@@ -113,13 +113,11 @@ def resealed(data: bytes, draw: random.Random) -> bytes:
 
 
 def rendered(report: Audited) -> Iterator[str | bytes]:
-    """Yield a report in every output format, and as a round of --watch."""
+    """Yield a report in every output format."""
     yield plain_text(report)
     yield str(shown(report))
     yield json.dumps(report.as_json())
     yield from (each.render(report) for each in formats_of("audit").values())
-    yield news(report.audit, None)
-    yield news(report.audit, report.audit)
 
 
 def renamed(folders: list[Path], draw: random.Random) -> list[tuple[Path, Path]]:

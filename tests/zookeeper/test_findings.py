@@ -255,16 +255,6 @@ def test_permissions_that_a_snapshot_lacks_are_a_lost_write(tmp_path: Path) -> N
     assert all("permissions: " in f.evidence["nodes"]["/n1_2"] for f in grave(found))
 
 
-def test_an_audit_that_goes_on_says_the_same(tmp_path: Path) -> None:
-    folders = ensemble(tmp_path, *healthy()[:2], directory("all -1:9..1:14 nozero snapshot=3:1"))
-    directories = [find_directory([f], f.name) for f in folders]
-    first = audit(directories, keep=True)
-    later = audit(directories, before=first, keep=True)
-    assert [f.code for f in later.findings] == ["GAP_UNKNOWN"]
-    assert [(f.server, f.sentence) for f in later.findings] == [(f.server, f.sentence) for f in first.findings]
-    assert later.verdict == "OK"
-
-
 def test_every_code_that_is_given_has_its_row() -> None:
     given = set()
     for path in (Path(__file__).parents[2] / "traces" / "zookeeper").rglob("*.py"):

@@ -25,7 +25,6 @@ from tests.fuzz.audited import originals, resealed
 from tests.patience import HANG
 from tests.zookeeper.healthy import TXNS, healthy
 from tests.zookeeper.written import Txn, Written, create, digested, ensemble, server, snapshot_bytes, tree_of, zxid
-from traces.zookeeper.audit.audit import audit
 from traces.zookeeper.disk import kernel, tree_kernel
 from traces.zookeeper.disk.memory import ByteBuffer, Scan, Tree
 from traces.zookeeper.disk.server import find_directory
@@ -169,7 +168,6 @@ def test_the_report_keeps_its_schema(tmp_path: Path) -> None:
         (["."], "several folders version-2"),
         (["server1", "--config", "file"], "no server that votes"),
         (["server1", "--config", "nowhere"], "No such file"),
-        (["server1", "--watch", "0"], "above 0"),
         (["server1", "--html", "nowhere/a.html"], "no folder"),
         (["server1", "--jsn"], "there is no option --jsn; did you mean --json"),
     ],
@@ -243,34 +241,6 @@ def test_somebody_without_the_right_to_write_can_audit(tmp_path: Path) -> None:
     (folders[0] / "version-2" / f"log.{zxid(1, 1):x}").chmod(0)
     assert subprocess.run(command, capture_output=True, text=True, env=env, check=False).returncode == 3
     shutil.rmtree(tmp_path)
-
-
-def test_again_reads_what_is_new(tmp_path: Path) -> None:
-    """Grown logs, read again on top of what was read before, come to what a fresh audit says."""
-    folders = ensemble(tmp_path, *[server(TXNS[:-3], zxid(2, 1)) for _ in range(3)])
-    found = audit([find_directory([p], p.name) for p in folders])
-    kept = found.servers[0].logs[0]
-    for p in folders:
-        path = p / "version-2" / f"log.{zxid(2, 1):x}"
-        data = path.read_bytes().rstrip(b"\0")
-        path.write_bytes(data + b"".join(t.record() for t in TXNS[-3:]) + bytes(100))
-    again = audit([find_directory([p], p.name) for p in folders], before=found)
-    assert again.servers[0].logs[0] is kept
-    assert again.servers[0].logged == TXNS[-1].zxid
-    assert again.verdict == "OK"
-
-
-@pytest.mark.slow(seconds=3)
-def test_it_is_watched_until_something_is_wrong(tmp_path: Path) -> None:
-    folders = ensemble(tmp_path, *healthy())
-    command = [sys.executable, "-m", "zabcheck", "audit", *map(str, folders), "--watch", "0.2", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["verdict"] == "OK"
-        (folders[1] / "version-2" / "currentEpoch").write_text("1")
-        last = [json.loads(line) for line in process.stdout][-1]
-        assert process.wait() == 1
-    assert [(f["code"], f["server"]) for f in last["findings"]] == [("EPOCH_BEHIND_LOG", "server2")]
 
 
 @pytest.mark.parametrize(

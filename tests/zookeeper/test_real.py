@@ -148,7 +148,7 @@ def test_an_ensemble_is_audited_in_place_while_it_is_written_to(tmp_path: Path, 
                 real.kill(victim)
             elif audits % 6 == 5:
                 real.start(victim)
-            found = audit([find_directory([d], d.name) for d in real.directories], before=found)
+            found = audit([find_directory([d], d.name) for d in real.directories])
             grave = [(f.code, f.place, f.sentence, f.evidence) for f in found.findings if f.severity != NOTE]
             if grave:
                 shutil.copytree(real.folder, Path(tempfile.mkdtemp(prefix="zabcheck-hot-")) / version)

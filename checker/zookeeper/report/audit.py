@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -321,37 +320,3 @@ def operation_words(part: Mapping[str, Any]) -> str:
     said += ["ephemeral"] if part.get("ephemeral") else []
     said += [f"error {part['error']}"] if "error" in part else []
     return " ".join(said)
-
-
-@dataclass(frozen=True, repr=False)
-class AuditRound(Audited):
-    """One of many audits: the text has what is new, the JSON is one line.
-
-    Attributes:
-        before: the audit before it.
-        following: waits, and makes the next one.
-    """
-
-    before: Audit | None = None
-    following: Callable[[], AuditRound] | None = None
-
-    indent = None
-    goes_on = True
-
-    def parts(self) -> Sequence[Part]:
-        return [news(self.audit, self.before)]
-
-    def then(self) -> AuditRound | None:
-        return None if self.following is None else self.following()
-
-
-def news(now: Audit, before: Audit | None) -> str:
-    """Return the lines of a round: a headline if the verdict changed, a line with the time, and the new findings."""
-    known = set() if before is None else {(f.code, f.server, f.file, f.zxid) for f in before.findings}
-    fresh = [f for f in now.findings if (f.code, f.server, f.file, f.zxid) not in known]
-    lines = [headline(now)] if before is None or before.verdict != now.verdict else []
-    lines += assumed_lines(now) if before is None else []
-    lines.append(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {sentence(now)}")
-    for f in fresh:
-        lines += finding_text(f) if f.severity != NOTE else [f"  {f.code} {f.place}: {f.sentence}"]
-    return "\n".join(lines)

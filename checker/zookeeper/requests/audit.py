@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,18 +10,17 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from checker.errors import RequestError
 from checker.plain_text import one_line
 from checker.requests.base.quorum_system import ServerOptions, check_release, options_given, release_option, zoo_cfg
-from checker.requests.base.request import File, Files, Option, Request, Seconds, function, names_in
+from checker.requests.base.request import File, Files, Option, Request, function, names_in
 from checker.requests.base.watch import QUIET, Watch
 from zabspec.files import Unreadable, place_of, without_secrets
 
 if TYPE_CHECKING:
-    from checker.zookeeper.report.audit import Audited, AuditRound
+    from checker.zookeeper.report.audit import Audited
     from traces.zookeeper.audit.audit import Audit
     from traces.zookeeper.disk.server import Directory
     from zabspec.zoo_cfg import ZooCfg
 
 SERVERS = 64
-ANEW = 100  # rounds, one of which reads everything again
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,6 @@ class AuditRequest(Request):
       zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --html audit.html
       zabcheck audit server1 server2 server3 --config zoo.cfg --release 3.9.5 --forecast
       zabcheck audit /data/zk1,/datalog/zk1 /data/zk2,/datalog/zk2
-      zabcheck audit server1 server2 server3 --watch 60 --json
       zabcheck audit --logs zk1.log zk2.log zk3.log
     """
 
@@ -71,10 +68,6 @@ class AuditRequest(Request):
     digests: Annotated[
         bool, Option("Do not replay the logs: faster, but cannot determine which server is wrong.", off=True)
     ] = True
-    watch: Annotated[
-        Seconds | None,
-        Option("Repeat the audit after this time; only new records are read. With --json one line for each audit."),
-    ] = None
     show_data: Annotated[bool, Option("Show the data of nodes, which reports otherwise leave out.")] = False
 
     def validate(self) -> None:
@@ -82,14 +75,10 @@ class AuditRequest(Request):
             raise RequestError("name the directories of the servers")
         if (count := len(names_in(self.servers))) > SERVERS:
             raise RequestError(f"at most {SERVERS} servers, not {count}")
-        if self.watch is not None and self.forecast:
-            raise RequestError("--forecast is for stopped servers: it does not go with --watch")
 
     def answer(self, watch: Watch = QUIET) -> Audited:
         from checker.zookeeper.report.audit import Audited
 
-        if self.watch is not None:
-            return self.round(watch)
         found = self.audit()
         if found.forecast is None:
             return Audited(found, self)
@@ -99,12 +88,8 @@ class AuditRequest(Request):
         found.forecast = without_verdict(found.forecast, second)
         return Audited(found, self, second)
 
-    def audit(self, before: Audit | None = None, keep: bool = False) -> Audit:
+    def audit(self) -> Audit:
         """Audit the servers.
-
-        Args:
-            before: an earlier audit that kept what it read, which is not read again.
-            keep: whether to keep what is read, for a later audit.
 
         Raises:
             RequestError: a directory or the configuration cannot be used.
@@ -117,37 +102,9 @@ class AuditRequest(Request):
         directories = directories_of(names_in(self.servers))
         check_numbers(directories, config)
         return audited(
-            directories, config, self.show_data, self.digests, before, keep=keep, release=self.release,
-            forecast=self.forecast, options=options,
+            directories, config, self.show_data, self.digests, release=self.release, forecast=self.forecast,
+            options=options,
         )  # fmt: skip
-
-    def round(self, watch: Watch, before: Audit | None = None, number: int = 1) -> AuditRound:
-        """Return one of many audits; all but every hundredth, which detects damage to old bytes, read what is new.
-
-        Args:
-            before: the round before.
-            number: of the round.
-
-        Raises:
-            RequestError: as for `audit`, in the first round; later a directory may be missing for a while.
-        """
-        from checker.zookeeper.report.audit import AuditRound
-
-        while True:
-            try:
-                found = self.audit(None if number % ANEW == 0 else before, keep=True)
-                break
-            except RequestError:
-                if before is None:
-                    raise
-                watch.note("a directory is missing, or is being replaced: retrying")
-                time.sleep(self.watch or 0)
-
-        def following() -> AuditRound:
-            time.sleep(self.watch or 0)
-            return self.round(watch, found, number + 1)
-
-        return AuditRound(found, self, before=before, following=following)
 
 
 audit = function(AuditRequest)

@@ -39,7 +39,7 @@ from traces.zookeeper.audit.findings import DANGER, NOTE, VIOLATION, WARN, Audit
 from traces.zookeeper.audit.folding import is_dead
 from traces.zookeeper.audit.forecast import Forecast, forecast_of
 from traces.zookeeper.audit.order import UNREAD, epoch_findings, file_findings, order_findings, snapshot_findings
-from traces.zookeeper.audit.replay import Kept, Replayed, Restart, replay_all
+from traces.zookeeper.audit.replay import Replayed, Restart, replayed
 from traces.zookeeper.audit.starting import REFUSES, STARTS, Start, candidates, read_by_start, starts
 from traces.zookeeper.audit.vanishing import standalone_findings, vanishing, vanishing_findings
 from traces.zookeeper.audit.voters import START, Quorums, membership_findings
@@ -99,7 +99,6 @@ class Audit:
         too_few: whether the servers given are no quorum of those that vote.
         rest_serves: whether the servers without a finding are a quorum, and no acknowledged write is in danger.
         service: who serves when all voters that were given are started as they are.
-        kept: the data with which a later audit continues, for each server: its log replayed, and its restart.
     """
 
     servers: list[Server]
@@ -107,7 +106,6 @@ class Audit:
     replays: dict[str, Replayed] = field(default_factory=dict)
     assumed: dict[str, str] = field(default_factory=dict)
     open: list[str] = field(default_factory=list)
-    kept: Kept = field(default_factory=dict)
     starts: list[Start] = field(default_factory=list)
     release: str = ""
     forecast: Forecast | None = None
@@ -265,34 +263,29 @@ def load_kernels() -> None:
 
 def audit(
     directories: list[Directory], config: ZooCfg | None = None, show_data: bool = False, digests: bool = True,
-    before: Audit | None = None, each: Each = in_threads, keep: bool = False, release: str = "",
-    forecast: bool = False, options: Mapping[str, str] | None = None,
+    each: Each = in_threads, release: str = "", forecast: bool = False, options: Mapping[str, str] | None = None,
 ) -> Audit:  # fmt: skip
     """Audit an ensemble.
 
     Args:
         config: its zoo.cfg, for quorums.
         digests: replay the logs.
-        before: an earlier audit of the same directories; what has not changed since is not read again.
         each: runs a function over many arguments: in threads, or as Spark tasks.
         release: of the servers, for what starts; empty for all that can have written the files.
-        keep: keep the trees that were replayed, for an audit that goes on from this one.
         forecast: also say what starting these servers can come to.
         options: properties of the servers' JVM, by which they read their files.
     """
     for d, number in zip(directories, numbers_of(directories), strict=True):
         d.number = number
     quorums = Quorums(directories, config)
-    earlier = {s.name: s for s in before.servers} if before is not None else {}
     load_kernels()
-    servers = settled(read_servers(directories, earlier, each), each)
-    kept = (before.kept if before is not None else {}) if keep else None
+    servers = settled(read_servers(directories, {}, each), each)
 
     def judged(servers: list[Server]) -> Audit:
         rules = rules_for(release or candidates(servers)[0], {**(options or {}), **quorums.options})
         servers = [s.read_by(rules) for s in servers]
-        replays = logs_replayed(servers, servers, each, kept) if digests else {}
-        return conclude(servers, replays, quorums, show_data, each, kept, rules, forecast, release)
+        replays = logs_replayed(servers, servers, each) if digests else {}
+        return conclude(servers, replays, quorums, show_data, each, rules, forecast, release)
 
     out = judged(servers)
     for _ in range(LOOKS):
@@ -333,14 +326,14 @@ def unchanged(one: Server, two: Server) -> bool:
     return same and all(a.stamp == b.stamp for a, b in zip(one.logs, two.logs, strict=True))
 
 
-def logs_replayed(servers: list[Server], every: list[Server], each: Each, kept: Kept | None) -> dict[str, Replayed]:
+def logs_replayed(servers: list[Server], every: list[Server], each: Each) -> dict[str, Replayed]:
     """Replay logs, with the trees where those of every server, and each server's snapshots, are compared."""
     asked: list[tuple[Server, set[int], Restart | None]] = []
     for s in servers:
         bridged = [x.zxid for run in s.runs if s.may_be_bridged(run) and (x := s.next_snapshot(run)) is not None]
         digests = {x.digest_zxid for x in s.snapshots if x.has_digest}
         asked.append((s, compared_at(every) | digests | set(bridged), None))
-    return {s.name: r for s, r in zip(servers, replay_all(asked, each, kept, "log"), strict=True)}
+    return {s.name: r for s, r in zip(servers, each(replayed, asked), strict=True)}
 
 
 def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], each: Each) -> list[AuditFinding]:
@@ -349,15 +342,14 @@ def settled_crossings(groups: list[list[Server]], replays: dict[str, Replayed], 
     for group in groups:
         told = settle_crossings(group, replays)
         out += [f for found in told.values() for f in found]
-        # What is kept for a later audit stays as it is: that one settles the log, as it is then, anew.
         again = [s for s in group if s.name in told and s.name in replays]
-        replays.update(logs_replayed(again, [s for g in groups for s in g], each, None))
+        replays.update(logs_replayed(again, [s for g in groups for s in g], each))
     return out
 
 
 def conclude(
     servers: list[Server], replays: dict[str, Replayed], quorums: Quorums, show_data: bool, each: Each,
-    kept: Kept | None, rules: Rules, forecast: bool = False, release: str = "",
+    rules: Rules, forecast: bool = False, release: str = "",
 ) -> Audit:  # fmt: skip
     """Derive all findings from the files that were read."""
     groups = separate_ensembles(servers)
@@ -386,7 +378,7 @@ def conclude(
             for s in group:
                 found += snapshot_digests(s, replays[s.name])
             restarts = {s.name: read_by_start(s, rules).restart for s in group}
-            differing, trees = restart_findings(group, replays, found, each, kept, restarts)
+            differing, trees = restart_findings(group, replays, found, each, restarts)
             found += differing
             dead = partial(is_dead, ends=ends)
             blamed = {n for f in found if f.severity == VIOLATION for n in (f.server, *f.servers)}
@@ -410,7 +402,7 @@ def conclude(
     ahead = look_ahead(servers, quorums, ends, found, rules, vanish) if forecast else None
     if ahead is not None and not any(f.severity in (VIOLATION, DANGER) for f in found):
         found += can_be_lost(ahead, ends, [f for f in found if f.code == "UNCOMMITTED_TAIL"])
-    out = Audit(servers, worst(found), replays, kept=kept or {}, forecast=ahead)
+    out = Audit(servers, worst(found), replays, forecast=ahead)
     unlike = {f.server for f in found if f.code in UNLIKE and f.server and forecast}
     doubted = doubted_servers([s for s in servers if quorums.votes(s.name, START)], found)
     out.assumed = assumed(servers, quorums, rules, bool(release), bool(replays), unlike, doubted)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from traces.zookeeper.audit.agree import Each, locate, read_txn
 from traces.zookeeper.audit.findings import NOTE, VIOLATION, WARN, AuditFinding
-from traces.zookeeper.audit.replay import WORD, Ends, Episode, Replay, Replayed, Restart, replay_all, tree_at
+from traces.zookeeper.audit.replay import WORD, Ends, Episode, Replayed, Restart, replayed, tree_at
 from traces.zookeeper.disk import numbers as k
 from traces.zookeeper.disk.decode import BrokenPayload, decoded, zxid_text
 from traces.zookeeper.disk.logs import Reader, payload_at
@@ -141,7 +141,7 @@ def may_be_ahead(server: Server, snapshot: Snapshot) -> bool:
 
 def restart_findings(
     servers: list[Server], replays: Mapping[str, Replayed], found: list[AuditFinding], each: Each,
-    kept: dict[tuple[str, str], Replay] | None, restarts: Mapping[str, Restart | None],
+    restarts: Mapping[str, Restart | None],
 ) -> tuple[list[AuditFinding], Ends]:  # fmt: skip
     """Compare the trees after a restart with each server's log and with one another.
 
@@ -162,7 +162,7 @@ def restart_findings(
     having = [s for s in servers if s.top]
     shared = {f.zxid for f in found if f.code == "DIGEST_SHARED" and all(s.has(f.zxid) for s in having)}
     asked = [(s, wanted, restart) for s in servers if (restart := restarts[s.name]) is not None]
-    for (server, _, restart), again in zip(asked, replay_all(asked, each, kept, "restart"), strict=True):
+    for (server, _, restart), again in zip(asked, each(replayed, asked), strict=True):
         ends[server.name] = (again.last, again, restart)
         if again.unlisted:
             said = f"after a start {again.unlisted:,} of its nodes have permissions that nothing lists"

@@ -6,18 +6,16 @@ The tree that a restart would build from the newest snapshot is replayed too.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-from traces.zookeeper.disk.logs import LogFile, Reader, read_log, read_on
+from traces.zookeeper.disk.logs import LogFile, Reader, read_log
 from traces.zookeeper.disk.memory import Scan
 from traces.zookeeper.disk.server import FIRST, Server
 from traces.zookeeper.disk.snapshots import Snapshot, read_snapshot
 from traces.zookeeper.disk.trees import DataTree, Node
 
-Kept = dict[tuple[str, str], "Replay"]
 Ends = Mapping[str, tuple[int, "Replayed", "Restart | None"]]  # last transaction, replay of the start, what it replays
 UNSETTLED = 0x5A4B_0000_5A4B_0001  # a difference that no digest has: the first comparison is an event
 WORD = (1 << 64) - 1
@@ -96,7 +94,6 @@ class Replay:
         self.server, self.out = server, Replayed()
         self.restart = restart
         self.stops = self.stops_of(server)
-        self.whole = True  # everything was read, and can be gone on from
         self.wanted = sorted(set(wanted))
         self.tree = DataTree()
         self.reader = Reader(sums=False)
@@ -164,7 +161,7 @@ class Replay:
         for n, f in enumerate(self.server.logs):
             if f.path in self.stops:
                 self.index, self.file = n, f.path
-                self.whole &= self.read_new(f, None)
+                read_log(f.path, f.named, self.reader, self.visit, until=self.stops[f.path])
         return self.come_to()
 
     def find_resets(self) -> None:
@@ -182,46 +179,6 @@ class Replay:
                 self.resets[(run.file, run.place)] = found[-1] if found else None
             elif run.link == "unknown" and n:
                 self.resets[(run.file, run.place)] = next((s for s in usable if s.zxid >= run.lo), None)
-
-    def go_on(self, server: Server, wanted: Iterable[int], restart: Restart | None) -> Replayed | None:
-        """Replay what was added since the files were read, or return None if that is not possible.
-
-        That is the case if the files do not continue the old ones, or a tree is wanted that was not captured; then this
-        object must not be used again.
-        """
-        if self.dead or not self.whole or (self.restart and self.restart.base) is not (restart and restart.base):
-            return None
-        before, self.server, self.wanted, self.restart = self.server, server, sorted(set(wanted)), restart
-        ended, self.stops = self.stops, self.stops_of(server)
-        if [*ended] != [*self.stops][: len(ended)] or any(
-            ended[f.path] != f.end for f in before.logs if f.path in ended
-        ):
-            return None
-        now, resets, came = self.tree.tree.zxid, dict(self.resets), len(before.logs)
-        self.find_resets()
-        if any(self.resets[key] is not snapshot for key, snapshot in resets.items()):
-            return None
-        if any(z <= now and z not in self.out.captured and server.has(z) for z in self.wanted):
-            return None
-        if [f.path for f in server.logs[:came]] != [f.path for f in before.logs]:
-            return None
-        for n, f in enumerate(server.logs):
-            if f.path in self.stops and not (n < came and f is before.logs[n]):
-                self.index, self.file = n, f.path
-                if not self.read_new(f, before.logs[n] if n < came and before.logs[n].first_place else None):
-                    return None
-        return self.come_to()
-
-    def read_new(self, f: LogFile, earlier: LogFile | None) -> bool:
-        """Replay a file, or what was added to it; return whether all of it was read."""
-        if earlier is None:
-            return not read_log(f.path, f.named, self.reader, self.visit, until=self.stops[f.path]).trouble
-        if f.reading != earlier.reading or self.stops[f.path] != f.end:
-            return False
-        if f.end == earlier.end:
-            return True
-        again = read_on(earlier, self.reader, self.visit, until=f.end) if f.end > earlier.end else None
-        return again is not None and not again.trouble
 
     def come_to(self) -> Replayed:
         """Return the result so far."""
@@ -327,35 +284,11 @@ class Replay:
 
 def replayed(server: Server, wanted: Iterable[int] = (), restart: Restart | None = None) -> Replayed:
     """Replay a server's whole log from the oldest possible beginning, or what it has after a restart."""
-    return replayed_on(server, wanted, restart, None)[0]
-
-
-def replayed_on(
-    server: Server, wanted: Iterable[int], restart: Restart | None, kept: Replay | None
-) -> tuple[Replayed, Replay]:
-    """Replay as `replayed` does, on top of an earlier replay if possible; return the result and the new replay."""
-    if kept is not None and (out := kept.go_on(server, wanted, restart)) is not None:
-        return out, kept
     replay = Replay(server, wanted, restart)
     if restart is None and not server.records:
-        return replay.out, replay
+        return replay.out
     replay.first_base()
-    return replay.run(), replay
-
-
-def replay_all(
-    asked: Sequence[tuple[Server, Iterable[int], Restart | None]], each: Callable[..., list[Any]], kept: Kept | None,
-    what: str,
-) -> list[Replayed]:  # fmt: skip
-    """Replay servers, on top of earlier replays that are kept under their names, if any."""
-    if kept is None:
-        return each(replayed, asked)
-    out = []
-    on = [(*a, kept.get((a[0].name, what))) for a in asked]
-    for (server, *_), (found, replay) in zip(on, each(replayed_on, on), strict=True):
-        kept[server.name, what] = replay
-        out.append(found)
-    return out
+    return replay.run()
 
 
 def tree_at(server: Server, zxid: int, restart: Restart | None) -> dict[str, Node]:

@@ -72,7 +72,6 @@ class LogFile:
             `torn` (an unfinished record), `damage`, `unreadable`, `empty`, `packed` (compressed), `folder`.
         torn: where an unfinished record stands, and its zxid (0 if it does not say).
         sealed: a digest of the header and of the last bytes that were read, before `end`.
-        reading: identifies the reading from the file's beginning that this one continues.
         blocks: for each block of zxids the number of records, and the sum of their hashes.
         configs: places of transactions about /zookeeper/config.
         widest: the length of its longest record. recent: where its first record stands of a kind that is new in 3.5.
@@ -102,7 +101,6 @@ class LogFile:
     recent: int = 0
     trouble: str = ""
     sealed: bytes = b""
-    reading: bytes = field(default_factory=lambda: os.urandom(8), compare=False)
 
     @property
     def name(self) -> str:
