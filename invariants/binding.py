@@ -79,7 +79,7 @@ def bound(model: Model, front: FrontEnd | None = None) -> dict[str, Any]:
         LanguageError: a user protocol is outside the language, though Python would run it.
     """
     program, names = model.program, full_namespace(model)
-    if not model.protocol.text.released:
+    if not model.protocol.text.comes_with_zabcheck:
         asked = type(model), model.extension, model.configuration
         made = Written(model.protocol.text, program.schema, program.types, program.handlers, texts_of(names))
         if _in_language.get(asked) != made:  # as it is but for the first of many traces of a text

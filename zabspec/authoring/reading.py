@@ -74,7 +74,7 @@ from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sendi
 from zabspec.language.front.expressions import KERNEL
 from zabspec.language.layout.bytecode import global_names, names_in
 from zabspec.language.layout.kinds import Int, Message, MessageUnion, Seq
-from zabspec.language.layout.place import SourcePlace, relative
+from zabspec.language.layout.place import SourcePlace, is_own_file, relative
 from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
 from zabspec.language.program import OVERSEEING
@@ -279,6 +279,12 @@ class ProtocolSource:
     released: bool = False
     initial: Any = None  # a function, or None
     deadlock: tuple[Property, ...] = ()
+
+    @property
+    def comes_with_zabcheck(self) -> bool:
+        """Return whether it is part of the package, whose tests compile it: so it is in the language."""
+        module = self.module
+        return module.__name__.partition(".")[0] in OURS and is_own_file(str(module.__file__))
 
     @property
     def beside(self) -> tuple[ModuleType, ...]:

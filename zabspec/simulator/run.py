@@ -133,7 +133,7 @@ class Simulator:
         self.state = StateView(self.layout)
         self.names: dict[str, Any] = {}
         if engine == "interpret":
-            if not cluster.parts_of.text.released:
+            if not cluster.parts_of.text.comes_with_zabcheck:
                 self._typed()  # Python would run what is outside the language all the same
             program = cluster.program
             self.names = reference.load(self.layout, self.namespace(), program.types, program.steps)

@@ -62,9 +62,10 @@ def on_disk(s: State, p: Node) -> int:
 
 def one_lacks_what_is_served(s: State) -> bool:
     """What is served is not on every disk."""
-    for e in range(s.ELECTIONS + 2):
-        for p in range(s.NODES):
-            if (s.exposed[e] | on_disk(s, p)) != on_disk(s, p):
+    for p in range(s.NODES):
+        held = on_disk(s, p)
+        for e in range(s.ELECTIONS + 2):
+            if (s.exposed[e] | held) != held:
                 return True
     return False
 
@@ -75,8 +76,11 @@ def served_is_on_a_quorum(s: State) -> bool:
     served = 0
     for e in range(s.ELECTIONS + 2):
         served = served | s.exposed[e]
+    everywhere = served
+    for p in range(s.NODES):
+        everywhere = everywhere & on_disk(s, p)
     for z in range(last_zxid(s) + 1):
-        if (served >> z) & 1 == 1:
+        if ((served ^ everywhere) >> z) & 1 == 1:
             if not is_quorum(s, {p for p in range(s.NODES) if (on_disk(s, p) >> z) & 1 == 1}):
                 holders = 0
                 for p in range(s.NODES):
@@ -104,8 +108,8 @@ def epoch_has_its_history(s: State) -> bool:
     """A voter whose currentEpoch is that of an established leader has on its disk what that leader began with."""
     # An observer logs that only once it serves (Learner.syncWithLeader), and its currentEpoch counts nowhere.
     for p in range(s.NODES):
-        began = s.founded[s.current_epoch[p]]
-        if not observes(s, p, p) and (began | on_disk(s, p) | 1) != (on_disk(s, p) | 1):
+        began, held = s.founded[s.current_epoch[p]], on_disk(s, p) | 1
+        if not observes(s, p, p) and (began | held) != held:
             return broken(f"p{p} has currentEpoch {s.current_epoch[p]} without all of that epoch's initial history")
     return True
 

@@ -211,8 +211,9 @@ def piece(asked: Applicable, compute: bool, tell: Tell) -> Evidence:
     found, status = None, RECORDED
     if is_installed_text(asked):
         found = store.recorded(asked.kind, digest, request)
-    text = text_digest(asked.request) if found is None and asked.of_text else ""
-    if found is None:
+    text = ""
+    if found is None and (compute or store.keeps_any()):  # else what the text is makes no difference
+        text = text_digest(asked.request) if asked.of_text else ""
         found, status = store.kept(asked.kind, digest, request, text), COMPUTED
     if found is None and compute:
         try:

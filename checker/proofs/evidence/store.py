@@ -75,6 +75,13 @@ def kept(kind: str, digest: str, request: Mapping[str, Any], text: str) -> Entry
     return recorded(kind, digest, request, place(kind, digest, request, text)) if digest else None
 
 
+def keeps_any() -> bool:
+    """Return whether any evidence was computed on this machine before."""
+    from zabspec.language.native.jit import cache_folder
+
+    return (cache_folder() / FOLDER).is_dir()
+
+
 def keep(kind: str, entry: Entry, text: str) -> None:
     """Save computed evidence. If it cannot be written, it is computed again the next time."""
     from zabspec.files import write_whole
