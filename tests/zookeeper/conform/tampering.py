@@ -10,7 +10,8 @@ from typing import Any
 Line = dict[str, Any]
 SAMPLE = Path(__file__).parents[2] / "data" / "conform-3.9.5.jsonl.xz"
 TRUNC, COMES_BACK = "conform-trunc.jsonl.xz", "conform-comes-back.jsonl.xz"
-WAITS = "conform-waits.jsonl.xz"  # the first part of a record of `chaos`, of 3.9.5
+# The first parts of records of `chaos`, of 3.9.5 and 3.4.14.
+WAITS, APPLIED = "conform-waits.jsonl.xz", "conform-applied.jsonl.xz"
 
 
 def sample(name: str = SAMPLE.name) -> list[Line]:

@@ -12,7 +12,7 @@ import pytest
 from checker.errors import RequestError
 from checker.zookeeper.requests.conform import Conform
 from tests.transcript import compare_cases
-from tests.zookeeper.conform.tampering import COMES_BACK, TRUNC, WAITS, Line, put, sample, where
+from tests.zookeeper.conform.tampering import APPLIED, COMES_BACK, TRUNC, WAITS, Line, put, sample, where
 from traces.record.runner import Runner
 from traces.zookeeper.conform.explained import (
     EXPLAINED,
@@ -80,9 +80,11 @@ def test_a_trunc_is_explained(tmp_path: Path) -> None:
     assert (done.verdict, done.syncs, done.broken, done.unjudged) == (EXPLAINED, {"DIFF": 3, "TRUNC": 1}, {}, 0)
 
 
-def test_a_leader_that_does_not_serve_waits_for_others(tmp_path: Path) -> None:
-    """Elected by server 1, which has not said so, 3 sends 2 away, which is ahead; 2 joins again, and then 1 comes."""
-    done = asked(tmp_path, sample(WAITS))
+@pytest.mark.parametrize(("name", "variant"), [(WAITS, ""), (APPLIED, "3.4.14")])
+def test_what_servers_did_under_faults_is_explained(name: str, variant: str, tmp_path: Path) -> None:
+    """Elected by server 1, which has not said so, 3 sends 2 away, which is ahead; 2 joins again, and then 1 comes. And
+    what a leader has removed from toBeApplied is not sent again behind a DIFF."""
+    done = asked(tmp_path, sample(name), variant)
     assert (done.explained, done.verdict, done.at) == (done.total, UNKNOWN, None)
 
 

@@ -613,7 +613,7 @@ class RecordSearch:
         """Return a predicate for steps that cannot matter to a DIFF, TRUNC or SNAP, or None.
 
         Before NEWLEADER a leader sends what it had proposed when it synchronised the learner, and what it had committed
-        of that; anything beyond comes later.
+        of that; anything beyond comes later. What it removes from toBeApplied before is not sent once more.
         """
         proposed = committed = zxid_in(self.text, o.zxid)
         for later in self.record.observations[self.position + 1 :]:
@@ -639,7 +639,7 @@ class RecordSearch:
                 return False
             return bool(
                 (w & 255 == proposes and t.last_proposed[l] >= proposed)
-                or (w & 255 == commits and t.last_processed[l] >= committed)
+                or (w & 255 == commits and t.last_processed[l] >= committed and not self.text["has_applied"](t, l))
                 or (w & 255 == syncs and t.slots[queue][0] > committed)
             )
 
