@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations
 
 from zabspec.ensemble import ConfigError, Ensemble
@@ -70,7 +70,7 @@ class QuorumSystem:
         ordered = sorted(self.quorums, key=lambda mask: (mask.bit_count(), mask))
         return next(((a, b) for a in ordered for b in ordered if not a & b), None)
 
-    @property
+    @cached_property
     def renamings(self) -> tuple[tuple[int, ...], ...]:
         """Return the automorphisms: the renamings of processes, i to p[i], that keep quorums and non-quorums.
 
