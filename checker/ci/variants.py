@@ -47,11 +47,6 @@ class Shown:
         """The configuration that the variant is shown in."""
         return Configuration(self.check.values["protocol"], ",".join(taken(self.check)), **self.within)
 
-    @property
-    def base(self) -> Configuration:
-        """The same configuration for the protocol without the variant."""
-        return Configuration(self.check.values["protocol"], **self.within)
-
     @cached_property
     def breaks(self) -> Mapping[str, int]:
         """The violated properties, with the lengths of their shortest counterexamples.
@@ -60,11 +55,6 @@ class Shown:
         """
         found = self.check.expect.violated
         return {name: found[name] for name in sorted(found, key=lambda name: (found[name], ORDER[name]))}
-
-    @property
-    def depth(self) -> int:
-        """The length of the shortest counterexample, or 0."""
-        return min(self.breaks.values(), default=0)
 
     @property
     def why(self) -> str:

@@ -152,8 +152,7 @@ class Totals:
     """The results of checking some runs.
 
     Attributes:
-        names: the properties that apply to tables of these runs.
-        counts: for each of them the number of runs with each verdict of `COUNTS`.
+        counts: for each of `JUDGED` the number of runs with each verdict of `COUNTS`.
         violations: one for every run and property.
         spans: the runs, unit by unit.
         gaps: for each open property, and under `""` for remarks about the rows themselves, where each gap is, by its
@@ -165,18 +164,13 @@ class Totals:
 
     runs: int = 0
     rows: int = 0
-    names: tuple[str, ...] = tuple(p.name for p in JUDGED)
-    counts: Any = None
+    counts: Any = field(default_factory=lambda: np.zeros((len(JUDGED), len(COUNTS)), np.int64))
     violations: list[Violation] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     gaps: dict[tuple[str, int], Where] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     unused: Counter[str] = field(default_factory=Counter)
     further: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        if self.counts is None:
-            self.counts = np.zeros((len(self.names), len(COUNTS)), np.int64)
 
     def add(self, other: Totals) -> None:
         self.runs += other.runs
@@ -194,11 +188,7 @@ class Totals:
         self.gaps[name, bit] = merged(self.gaps.get((name, bit)), where)
 
     def count(self, name: str, what: str) -> int:
-        return int(self.counts[self.names.index(name), COUNTS.index(what)])
-
-    def say(self, name: str, what: str) -> None:
-        """Count one more run with this verdict."""
-        self.counts[self.names.index(name), COUNTS.index(what)] += 1
+        return int(self.counts[ROW[name], COUNTS.index(what)])
 
 
 @dataclass

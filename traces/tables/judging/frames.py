@@ -21,6 +21,7 @@ from traces.judging.judge import read_units
 from traces.judging.runs import JUDGED
 from traces.judging.sentence import Happened, Violation
 from traces.judging.totals import COUNTS, Totals
+from traces.judging.totals import ROW as PLACE
 from traces.tables.conform import LOSSLESS, READ_AS
 from traces.tables.judging.batches import (
     BY_TIME,
@@ -289,7 +290,7 @@ def totals_of(events: DataFrame, how: Rows, names: Sequence[str], place: Place) 
         raise TableError(f"{place}{run}: {wrong.reason}")
     out = Totals()
     for row in counted:
-        out.counts[out.names.index(row.property), COUNTS.index(row.verdict)] += row.runs
+        out.counts[PLACE[row.property], COUNTS.index(row.verdict)] += row.runs
         if row.verdict == "open":
             out.notes.append(f"{row.property} is open, since {row.first.reason}.")
     one = [row for row in counted if row.property == counted[0].property]

@@ -162,7 +162,13 @@ class Replay:
             if f.path in self.stops:
                 self.index, self.file = n, f.path
                 read_log(f.path, f.named, self.reader, self.visit, until=self.stops[f.path])
-        return self.come_to()
+        t = self.tree.tree
+        self.capture(t.zxid)
+        return replace(
+            self.out, applied=t.applied, checked=t.checked, last=t.zxid, newest=self.tree.newest(),
+            unlisted=int(self.tree.unlisted(t)),
+            episodes=[e for e in self.out.episodes if not (e is self.open and self.says_nothing)],
+        )  # fmt: skip
 
     def find_resets(self) -> None:
         """Find where the log continues from a snapshot; a restart loads only one.
@@ -179,17 +185,6 @@ class Replay:
                 self.resets[(run.file, run.place)] = found[-1] if found else None
             elif run.link == "unknown" and n:
                 self.resets[(run.file, run.place)] = next((s for s in usable if s.zxid >= run.lo), None)
-
-    def come_to(self) -> Replayed:
-        """Return the result so far."""
-        t = self.tree.tree
-        self.capture(t.zxid)
-        return replace(
-            self.out, applied=t.applied, checked=t.checked, last=t.zxid, newest=self.tree.newest(),
-            unlisted=int(self.tree.unlisted(t)),
-            episodes=[replace(e) for e in self.out.episodes if not (e is self.open and self.says_nothing)],
-            captured=dict(self.out.captured), states=list(self.out.states),
-        )  # fmt: skip
 
     def visit(self, s: Scan) -> None:
         """Apply the entries of a piece of a file."""
