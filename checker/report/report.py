@@ -54,7 +54,7 @@ from zabspec.model import ConfigError, Configuration, Model
 from zabspec.properties import DEADLOCK
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.starts import Schedule
-from zabspec.worlds.steps import BUDGETS, NUMBERED
+from zabspec.worlds.steps import ACTION, BUDGETS, ENVIRONMENT, NUMBERED
 
 if TYPE_CHECKING:
     from checker.report.z3_answer import Z3Answer
@@ -471,7 +471,8 @@ class Explored(Answered):
         steps: list[Row] = [
             (name, f"{n:,}" if n else "never taken") for name, n in self.exploration.step_counts.items()
         ]
-        return steps + [(name, f"{n:,}") for name, n in self.events.items()]
+        named = {NUMBERED[kind].called for kind in (ACTION, ENVIRONMENT)} if steps else {}  # each has a row already
+        return steps + [(name, f"{n:,}") for name, n in self.events.items() if name not in named]
 
     @cached_property
     def unused(self) -> list[str]:
