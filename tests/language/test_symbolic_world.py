@@ -38,7 +38,7 @@ WORLDS = (
     Configuration(**ONE, network="duplicating", duplicates=1),
     Configuration(**DB19),
 )
-STATES = 14  # reached by random walks; as many with entries changed; half as many that are anything
+STATES = 24  # reached by random walks; as many with entries changed; half as many that are anything
 
 
 class Both:
