@@ -917,7 +917,8 @@ class Expressions:
             return t.Const(t.NameType(), self.tag(value.name, node))
         there = self.python.__globals__.get(name)
         if isinstance(value, (tuple, range)):
-            raise self.fail(node, f"{name} is several values: loop over it, test x in {name}, or name one, {name}[0]")
+            loops = f"loop over it or enumerate({name})"
+            raise self.fail(node, f"{name} is several values: {loops}, test x in {name}, or name one, {name}[0]")
         if is_enumeration(value):
             raise self.fail(node, f"{name} is an enumeration: name a member; its numbers are range({len(value)})")
         if name not in self.front.namespace and (is_value(there) or is_enumeration(there)):  # of an imported function

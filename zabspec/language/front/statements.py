@@ -256,15 +256,17 @@ class FunctionTyper(Sentences):
 
     def numbered(self, node: ast.For, held: ast.expr, at: ast.Name, one: ast.expr) -> list[t.Stmt]:
         """Return a loop through the elements of a sequence with their places, `for k, x in enumerate(...)`."""
+        if isinstance(several := self.spelled(held), ast.Tuple):
+            return self.among(ast.copy_location(ast.For(one, held, node.body, []), node), several.elts, at.id)
         there, before = self.made_name("there"), []
         if not self.stays(node):
             before, held = self.assign(ast.Name(there, ast.Store()), self.expr(held), node), load(there)
         given: ast.stmt = ast.Assign([one], ast.Subscript(held, load(at.id), ast.Load()))
         return [*before, *self.block(placed([through(at.id, held, [given, *node.body])], node))]
 
-    def among(self, node: ast.For, given: list[ast.expr]) -> list[t.Stmt]:
-        """Return a loop through a few values, which are evaluated before it."""
-        at, before, values = self.made_name("at"), [], []
+    def among(self, node: ast.For, given: list[ast.expr], at: str = "") -> list[t.Stmt]:
+        """Return a loop through a few values, which are evaluated before it; `at`: the name that has their places."""
+        at, before, values = at or self.made_name("at"), [], []
         for k, value in enumerate(map(self.expr, given)):
             if not isinstance(value, t.Const):
                 before += self.assign(ast.Name(f"{at}.{k}", ast.Store()), value, node)
@@ -272,6 +274,8 @@ class FunctionTyper(Sentences):
             values.append(value)
         if not values:
             return []
+        if any(at == p for p, _ in self.params):
+            raise self.fail(node, f"parameter {at} may not be assigned")
         self.declare(at, t.INT, node)
         element: t.Expr = values[-1]
         for k, value in reversed([*enumerate(values[:-1])]):
