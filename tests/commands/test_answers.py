@@ -57,7 +57,7 @@ def without_times(text: str) -> list[str]:
 def test_an_audit_is_a_function(tmp_path: Path) -> None:
     folders = [str(folder) for folder in ensemble(tmp_path, *(server(history((1, 4), (2, 3))) for _ in range(3)))]
     found = zabcheck.audit(folders)
-    assert (found.exit_code, found.findings) == (0, [])
+    assert (found.exit_code, found.findings) == (0, ())
     assert same_text(["audit", *folders], found.text())
     assert found.as_json()["exit_code"] == 0
     assert "<html" in found.html()

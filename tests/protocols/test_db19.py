@@ -160,9 +160,10 @@ AT_13 = {"promise-once", "no-holes", "all-but-discovery-once", "all-but-sync-onc
 def test_what_a_variant_breaks_is_what_the_gallery_says(name: str) -> None:
     """As far as is looked here; those that break what the protocol breaks are explored by `zabcheck gallery`."""
     depth, there = 13 if name in AT_13 else 12, SHOWN[name]
-    found = shortest(explored(name, depth, heartbeats=there.within.get("heartbeats", 0)))
+    size = there.configuration
+    found = shortest(explored(name, depth, heartbeats=size.heartbeats))
     assert list(found.items()) == [(p, at) for p, at in there.breaks.items() if at <= depth]
-    assert there.base == Configuration("db19", **NARROW, crashes=0, heartbeats=there.base.heartbeats)
+    assert size == Configuration("db19", size.variant, **NARROW, crashes=0, heartbeats=size.heartbeats)
 
 
 def test_a_repair_changes_functions_of_its_own() -> None:
