@@ -71,7 +71,9 @@ class Bmc(ModelRequest):
             raise RequestError(f"{flag(beside[0])} does not go with --from: the trace has its configuration")
 
     def traced(self) -> Configuration | None:
-        return None if self.source else self.configuration()
+        from checker.proofs.symbolic.assumptions import sized
+
+        return None if self.source else sized(self.configuration())
 
     def answer(self, watch: Watch = QUIET) -> Bounded:
         from checker.proofs.report.bounded import Bounded
@@ -109,10 +111,8 @@ def beginning(request: Bmc) -> tuple[Configuration, tuple[int, ...]]:
     Raises:
         RequestError: there is no such configuration, trace or step.
     """
-    if not request.source:
-        from checker.proofs.symbolic.assumptions import sized
-
-        return sized(request.configuration()), ()
+    if (configuration := request.traced()) is not None:
+        return configuration, ()
     name, _, number = request.source.rpartition(":")
     at = int(number) if name and number.isascii() and number.isdigit() and len(number) < 10 else None
     trace = verified_trace(Path(request.source if at is None else name))
