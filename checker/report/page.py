@@ -48,8 +48,11 @@ def read_report(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise ReportError(f"{path}: {problem.strerror}") from None
     except WrongValue as problem:
-        where = "/".join(map(str, problem.path))
-        raise ReportError(f"{path} is not a report of an exploration: {problem.at(where)}") from None
+        request = report.get("request") if isinstance(report, dict) else None
+        kind = request.get("kind", "explore") if isinstance(request, dict) else "explore"
+        why = problem.at("/".join(map(str, problem.path)))
+        why = why if kind == "explore" else f"it answers a request of kind {str(kind)[:40]!r}"
+        raise ReportError(f"{path} is not a report of an exploration: {why}") from None
     except ValueError as problem:
         raise ReportError(f"{path} is not JSON: {problem}") from None
     for said in (report, *report["properties"]):

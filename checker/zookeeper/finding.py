@@ -97,7 +97,8 @@ def finding_of(name: str) -> Finding:
     """
     row = name.removeprefix("ZK-").lower()
     if row not in findings():
-        raise RequestError(f"{name} is no finding that has a repair; those are {', '.join(said())}")
+        page = "; --html writes the page of a report" if name.endswith(".json") else ""
+        raise RequestError(f"{name} is no finding that has a repair; those are {', '.join(said())}{page}")
     every, of = files("checker.zookeeper").joinpath(FOLDER), SHARED.get(row, row)
     folder = every.joinpath(of)
     test = next(one for one in folder.iterdir() if one.name.endswith("Test.java"))

@@ -180,6 +180,12 @@ def test_a_report_with_a_value_of_another_type_is_refused(name: str, bounded: di
     assert not Path("run.html").exists()
 
 
+def test_an_answer_of_another_command_is_called_that(folder: Path) -> None:
+    Path("run.json").write_text(run("--witness", "integrity", "--nodes", "2", "--json").stdout)
+    said = "run.json is not a report of an exploration: it answers a request of kind 'witness'\n"
+    assert run("report", "run.json", "--html", "x.html").stderr.endswith(said)
+
+
 HONEST = {
     "bounded": (*TINY, "--depth", "12"),
     "without symmetry": (*TINY, "--no-symmetry"),
