@@ -185,8 +185,8 @@ def assumed(model: Model) -> list[str]:
     fair = [a for _, _, a in fair_steps(model)]
     free, idle = ([a.name for a in steps if a not in fair] for steps in (text.actions, text.changes))
     clients = model.configuration.txns > 0
-    down = clients or model.crashes or text.keeps_down
-    never = ["that a process that is down recovers"] * down + ["that a client sends a request"] * clients
+    never = ["that a process that is down recovers"] if clients or model.crashes or text.keeps_down else []
+    never += ["that a client sends a request"] if clients else []
     never += [f"that a process does {', '.join(free)}"] if free else []
     never += [f"that the environment does {', '.join(idle)}"] if idle else []
     return [*out, *([f"not assumed, and explored both ways: {'; '.join(never)}"] if never else [])]

@@ -7,6 +7,7 @@ import random
 import time
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -283,7 +284,10 @@ def test_a_file_that_is_edited_is_read_again(tmp_path: Path) -> None:
     file.write_text(text, "utf-8")
     own = WalkRequest(ModelRequest(str(file)))
     _, app = served(own)
-    give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
+
+    def give(what: str, **body: Any) -> Any:
+        return ask(app, Query(what, body))
+
     start = address_of(own).text
     view = give("view", address=f"{start}?way=00").json
     assert view["reloads"]
@@ -353,7 +357,10 @@ def test_a_number_that_is_read_is_part_of_an_address(tmp_path: Path) -> None:
     (tmp_path / "limit.txt").write_text("0", "utf-8")
     own = WalkRequest(ModelRequest(str(tmp_path / "reads.py")))
     _, app = served(own)
-    give = lambda what, **body: ask(app, Query(what, body))  # noqa: E731
+
+    def give(what: str, **body: Any) -> Any:
+        return ask(app, Query(what, body))
+
     view = give("view", address=f"{address_of(own).text}?way=0").json
     (tmp_path / "limit.txt").write_text("1", "utf-8")
     for asked in ("trace", "job"):
@@ -376,7 +383,10 @@ def test_a_run_time_error_is_a_violation(limit: str, said: str, tmp_path: Path) 
     own = WalkRequest(ModelRequest(str(tmp_path / "reads.py")))
     service, app = served(own)
     start = address_of(own).text
-    give = lambda what, **body: ask(app, Query(what, body)).json  # noqa: E731
+
+    def give(what: str, **body: Any) -> Any:
+        return ask(app, Query(what, body)).json
+
     number = give("job", address=start, goal="violation", property="", here=False)["job"]
     while (found := give("progress", job=number))["state"] == "running":
         time.sleep(0.02)

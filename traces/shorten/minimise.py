@@ -463,7 +463,7 @@ def _in(
     """Yield the deeds in another configuration; without process `gone`, if given, the later ones are renumbered."""
     try:
         smaller = world.like(c, lambda p: renamed(p, gone))
-    except (RequestError, *ERRORS):  # there is none, or it has no initial state
+    except (RequestError, *ERRORS):  # no such configuration, or one without an initial state
         return
     if smaller is None:
         return

@@ -82,8 +82,9 @@ def test_a_trunc_is_explained(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "variant"), [(WAITS, ""), (APPLIED, "3.4.14")])
 def test_what_servers_did_under_faults_is_explained(name: str, variant: str, tmp_path: Path) -> None:
-    """Elected by server 1, which has not said so, 3 sends 2 away, which is ahead; 2 joins again, and then 1 comes. And
-    what a leader has removed from toBeApplied is not sent again behind a DIFF."""
+    """Server 3 leads, elected by server 1, which has not connected yet: it disconnects server 2, which is ahead; 2
+    connects again before 1 does. In the other record a leader removes a proposal from toBeApplied, and does not send it
+    again behind a DIFF."""
     done = asked(tmp_path, sample(name), variant)
     assert (done.explained, done.verdict, done.at) == (done.total, UNKNOWN, None)
 

@@ -432,10 +432,11 @@ class Expressions:
                 self.kinds = before
                 return t.Logic(t.BOOL, word, each)
             case ast.IfExp():
+                test = self.truth(node.test)  # first: what it says of messages is known on both sides
                 then, other = self.alike(self.side(node, True), self.side(node, False), node)
                 if then.type != other.type or not is_scalar(then.type):
                     raise self.fail(node, "both sides of `if ... else` must be values of one type")
-                return t.Choice(then.type, self.truth(node.test), then, other)
+                return t.Choice(then.type, test, then, other)
             case ast.SetComp():
                 return self.set_of(node)
             case ast.Set():
@@ -450,7 +451,7 @@ class Expressions:
         return value
 
     def kinds_if(self, test: ast.expr, truth: bool) -> dict[str, str]:
-        """Return which message each name is known to be where a test is true, or is false."""
+        """Return which message each name or place is known to be where a test, typed before, is true or false."""
         match test:
             case ast.Compare(ast.Attribute(message, "kind"), [op], [ast.Name(kind)]) if (
                 isinstance(op, ast.Eq if truth else ast.NotEq)
