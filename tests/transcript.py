@@ -39,6 +39,7 @@ OUTPUT = ("    ", "  ! ", "  = ")
 MEASURED = re.compile(
     r"\d[\d.,]*(?= (?:ms|s|MB|MiB|GB|CPU-s|CPU s|threads?)\b|/s\b| per CPU-second)|(?<= )\d+\.\d$"
     r"|\w[\w.]*\.\.\.\w+"  # a name of a module or an address, which is cut
+    r"|(?<=after )\d+(?= steps? from .*found among)"  # of the run that z3 chose: what it was asked before counts, too
 )
 PIPE = re.compile(r" \| (first|grep) (.+)$")
 
