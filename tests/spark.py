@@ -40,6 +40,7 @@ class LocalSpark:
         if self.made is None:
             self.before = surroundings()
             self.made = self.held.enter_context(session("local[2,4]", brief=True, memory=1 << 30, conf=self.CONF))
+            self.made.range(1).count()  # at its first question Spark writes the warehouse's address in another way
         return self.made
 
     def end(self) -> None:

@@ -7,6 +7,8 @@ well, that one is used.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import os
 import re
 import sys
@@ -45,4 +47,7 @@ if __name__ == "__main__":
     sys.path[:] = without_archives(sys.path)
     from pyspark.daemon import manager
 
+    for module in ("pandas", "pyspark.worker", "traces.tables.judging.batches"):  # once, and not in each process
+        with contextlib.suppress(ImportError):
+            importlib.import_module(module)
     manager()
