@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ def sample(name: str = SAMPLE.name) -> list[Line]:
 
 
 def put(path: Path, lines: list[Line]) -> Path:
-    """Write lines as a record whose last line counts them rightly."""
-    lines = [dict(x) for x in lines]
+    """Write lines as a record whose last line counts them rightly, and whose times follow each other."""
+    times = accumulate((x.get("s", 0.0) for x in lines), max)
+    lines = [x | {"s": s} if "s" in x else dict(x) for x, s in zip(lines, times, strict=True)]
     if lines[-1]["what"] == "end":
         lines[-1]["observations"] = len(lines) - 2
     path.write_text("".join(json.dumps(x) + "\n" for x in lines))

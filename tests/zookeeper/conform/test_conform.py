@@ -206,7 +206,12 @@ BAD = [
         HEAD + '\n{"what": "answered", "path": "/a", "outcome": "acked"}',
         "an outcome is one of acknowledged, refused, unknown",
     ),
-    (HEAD + 2 * '\n{"what": "served", "server": 1, "paths": []}', "what server 1 serves is there twice"),
+    (HEAD + 2 * '\n{"what": "served", "server": 1, "paths": []}', "line 3: server 1 served, for the second time"),
+    (
+        HEAD + 2 * '\n{"what": "closed", "connection": 1, "follower": 1, "leader": 1, "by": 1}',
+        "line 3: server 1 has closed connection 1 of 1 to 1, for the second time",
+    ),
+    (HEAD + "".join(f'\n{{"what": "note", "message": "", "s": {s}}}' for s in (2, 1)), "line 3: it was seen before"),
     (HEAD + '\n{"what": "starts"}', "starts needs server"),
     (HEAD + '\n{"what": "starts", "server": 1, "s": NaN}', "s is not a number of seconds"),
     (HEAD + '\n{"what": "starts", "server": 1, "s": 1' + "0" * 400 + "}", "s is not a number of seconds"),

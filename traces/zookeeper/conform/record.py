@@ -156,6 +156,7 @@ def read_record(path: Path) -> Record:
         raise BadRecord(f"{path}: its first line names a server twice")
     out: list[Observation] = []
     ended: object = None
+    seen: set[tuple[object, ...]] = set()  # what is observed once
     for number, text in enumerate(lines[1:], 2):
         if not text:
             continue
@@ -172,8 +173,12 @@ def read_record(path: Path) -> Record:
             ended = made.get("observations")
             continue
         out.append(o := checked(what, made, set(servers), path, number))
-        if what == "served" and any(p.what == what and p.server == o.server for p in out[:-1]):
-            raise BadRecord(f"{path}, line {number}: what server {o.server} serves is there twice")
+        if out[-2:][0].seconds > o.seconds:
+            raise BadRecord(f"{path}, line {number}: it was seen before the line above it")
+        if what in ("served", "closed"):
+            if (once := (what, made.get("connection"), made.get("by", made.get("server")))) in seen:
+                raise BadRecord(f"{path}, line {number}: {o.told()}, for the second time")
+            seen.add(once)
     seed = first.get("seed")
     return Record(
         str(first.get("release", "")), tuple(servers), tuple(out), ended == len(out),
