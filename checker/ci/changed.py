@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from difflib import SequenceMatcher
 from fnmatch import fnmatch
 from pathlib import Path
@@ -24,12 +24,14 @@ from zabspec.files import LARGEST_SOURCE, read_bytes
 
 # Files that may pin the installed version of zabcheck or of its dependencies.
 PINS = (
-    "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*.txt", "*requirements*.in", "constraints*.txt",
+    "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*", "*constraints*",
     "Pipfile", "*.yml", "*.yaml", ".python-version", ".tool-versions", "Dockerfile*", "Containerfile*", "tox.ini",
     "noxfile.py", "Makefile", "*.nix",
 )  # fmt: skip
 # Modules that read nothing, and names of Python by which code reads more than it imports.
-PURE = frozenset({"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math"})
+PURE = frozenset(
+    {"__future__", "typing", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "math"}
+)
 READERS = frozenset(
     {"open", "eval", "exec", "compile", "input", "getattr", "vars", "globals", "locals", "breakpoint", "help"}
     | {"get_type_hints", "ForwardRef", "register"}  # these evaluate annotations that are text
@@ -53,7 +55,8 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
     changed = {Path(os.path.realpath(name)) for name in names}
     if any(name.is_symlink() for name in names):  # behind one of a folder are files that did not change
         return matrix.checks
-    if any(fnmatch(path.name, pattern) for path in changed for pattern in PINS):
+    parts = {part for name in names for part in name.relative_to(top).parts}  # a folder `requirements` counts
+    if any(fnmatch(part, pattern) for part in parts for pattern in PINS):
         return matrix.checks
     if any(is_below(path, package_folders()) for path in changed):
         return matrix.checks
@@ -137,10 +140,12 @@ def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
     if is_file(protocol):
         from zabspec.authoring.files import read_file
 
-        sources = {Path(os.path.realpath(file)) for file, _ in read_file(protocol).files}
+        read = read_file(protocol)
+        sources = {Path(os.path.realpath(file)) for file, _ in read.files}
         beside = Path(os.path.realpath(path_of(protocol))).parent
         removed = (path for path in changed if path.suffix == ".py" and not path.exists())
-        if any(reads_more(file, sources) for file in sources) or any(is_below(path, [beside]) for path in removed):
+        here = PURE | {part.__name__ for part in read.parts}
+        if any(reads_more(file, here) for file in sources) or any(is_below(path, [beside]) for path in removed):
             return True
         files |= sources
     elif "." in protocol:
@@ -148,22 +153,24 @@ def rests_on(check: Check, changed: set[Path], known: set[Path]) -> bool:
     return bool(files & changed) or not files <= known
 
 
-def reads_more(file: Path, sources: Iterable[Path]) -> bool:
+def reads_more(file: Path, here: Set[str]) -> bool:
     """Return whether Python code may read more than the sources that it imports: a file of data, another program.
 
     Whatever has the name of a module, or of something that leads to any object, may be one.
+
+    Args:
+        here: the modules that may be imported: those that are sources, and those that read nothing.
     """
-    here = ({path.stem for path in sources} | {path.parent.name for path in sources}) - sys.stdlib_module_names | PURE
     nodes = [*ast.walk(ast.parse(read_bytes(str(file), LARGEST_SOURCE)))]
     given = {node.arg for node in nodes if isinstance(node, ast.arg)}
     given -= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     given -= {node.asname or node.name for node in nodes if isinstance(node, ast.alias)}
     for node in nodes:
         match node:
-            case ast.Import(names=names) if any(one.name.partition(".")[0] not in here for one in names):
+            case ast.Import(names=names) if any(one.name not in here for one in names):
                 if [one.name for one in names] != [WORDS]:
                     return True
-            case ast.ImportFrom(module=str(module), level=0) if module.partition(".")[0] not in here:
+            case ast.ImportFrom(module=str(module), level=0) if module not in here:
                 if module != WORDS and (module, [one.name for one in node.names]) != ("zabcheck", ["language"]):
                     return True
             case ast.ImportFrom(module=str(module), names=names) if any(leads_out(one.name) for one in names):

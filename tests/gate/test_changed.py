@@ -79,6 +79,7 @@ ALL = ["mine", "other", "zab"]
         ("sub/beside.py", "# more\n", ["other"]),
         ("sub/new file.py", "MANY = 2\n", []),
         ("sub/requirements-dev.txt", "# more\n", ALL),
+        ("requirements/ci.txt", "# more\n", ALL),
         ("pyproject.toml", "# more\n", ALL),
         ("uv.lock", "# more\n", ALL),
         (".github/workflows/check.yml", "- run: pip install zabcheck==2\n", ALL),
@@ -201,6 +202,27 @@ def test_a_protocol_in_a_folder_called_os_may_import_the_other() -> None:
     Path("os/tpc.py").write_text(Path("tpc.py").read_text() + "\nimport os\n")
     Path("zabcheck.toml").write_text(MATRIX.replace("tpc.py", "os/tpc.py"))
     committed("reads")
+    assert names() == ["mine"]
+
+
+def test_a_module_elsewhere_may_have_the_name_of_the_protocols_folder(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of its package beside the protocol is followed; the part elsewhere is not, so the check is run."""
+    monkeypatch.syspath_prepend(str(repository))
+    for folder in ("shared", "a/shared"):
+        Path(folder).mkdir(parents=True)
+        Path(folder, "limits.py").write_text("MANY = 1\n")
+    Path("a/shared/tpc.py").write_text(Path("sub/other.py").read_text().replace("beside", "shared.limits"))
+    Path("zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"a/shared/tpc.py"'))
+    committed("two of a name")
+    Path("shared/limits.py").write_text("MANY = 2\n")
+    assert names() == ["mine"]
+    Path("a/shared/tpc.py").rename("a/tpc.py")
+    Path("zabcheck.toml").write_text(MATRIX.replace('"tpc.py"', '"a/tpc.py"'))
+    committed("its own")
+    assert names() == []
+    Path("a/shared/limits.py").write_text("MANY = 2\n")
     assert names() == ["mine"]
 
 
