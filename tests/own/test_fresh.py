@@ -102,6 +102,26 @@ def test_a_module_that_the_caller_imported_is_read_again_and_stays_the_callers(
     del sys.modules["of_a_caller"]
 
 
+@pytest.mark.parametrize("packaged", ["", "put/__init__.py", "put/it.py"])
+def test_a_module_beside_comes_before_one_of_its_name_elsewhere(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, packaged: str
+) -> None:
+    """Also where another protocol has imported that one: Python looks beside first."""
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.syspath_prepend(elsewhere)
+    for where, limit in ((elsewhere, 1), (folder, 2)):
+        module = where / (packaged or "put.py")
+        module.parent.mkdir(exist_ok=True)
+        module.write_text(f"LIMIT = {limit}\n")
+    name = "put.it" if packaged == "put/it.py" else "put"
+    other = __import__(name, fromlist=["LIMIT"])
+    assert other.LIMIT == 1
+    (folder / "mine.py").write_text(TEXT.replace("HERE", f"MOST = 3\nfrom {name} import LIMIT"))
+    assert "small" in zabcheck.explore(protocol="mine.py", engine="interpret").sentence
+    assert sys.modules.pop(name) is other
+    sys.modules.pop("put", None)
+
+
 def test_a_constant_of_a_function_from_beside_is_named_with_its_import(folder: Path) -> None:
     head = "from __future__ import annotations\nfrom zabcheck.language import Node, State\nLIMIT = 1\n"
     (folder / "put.py").write_text(f"{head}def put(s: State, p: Node) -> None:\n    s.x[p] = LIMIT\n")

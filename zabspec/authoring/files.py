@@ -158,7 +158,8 @@ class _Beside:
     """Lets a file import the modules beside it while it is read.
 
     They are imported again for the next file, so that two files of one name in two folders are two; and so are those
-    that a caller has imported itself, which are its own again afterwards: they may be older than their files.
+    that a caller, or another protocol, has imported, which are its own again afterwards: they may be older than their
+    files, or lie in another folder.
 
     Attributes:
         modules: what was imported.
@@ -171,7 +172,7 @@ class _Beside:
 
     def __enter__(self) -> _Beside:
         self.before = set(sys.modules)
-        self.callers = self.there()
+        self.callers = self.there() | self.hiding()
         for name in self.callers:
             del sys.modules[name]
         importlib.invalidate_caches()
@@ -187,6 +188,17 @@ class _Beside:
             self.modules.append(module)
             del sys.modules[name]
         sys.modules.update(self.callers)
+
+    def hiding(self) -> dict[str, ModuleType]:
+        """Return the modules of other folders that have the name of a module, or of a package, of the folder."""
+        names = {name.partition(".")[0] for name in sys.modules} - sys.stdlib_module_names - {*OURS, "__main__"}
+        hiding = set()
+        for name in names:
+            place = os.path.join(self.folder, name)
+            spread = getattr(sys.modules.get(name), "__file__", None) is None and os.path.isdir(place)  # over folders
+            if spread or os.path.isfile(f"{place}.py") or os.path.isfile(f"{place}/__init__.py"):
+                hiding.add(name)
+        return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] in hiding}
 
     def there(self) -> dict[str, ModuleType]:
         """Return the modules that were imported from the folder."""
