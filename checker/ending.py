@@ -26,6 +26,7 @@ from checker.errors import HELD, NO_VERDICT, VIOLATED, WRONG, NoVerdict, Request
 from checker.output_files import never, write_all, write_file
 from checker.pager import paged
 from checker.plain_text import Verbatim, one_line, plain, sentence
+from zabspec import __version__
 from zabspec.files import is_cwd_gone, without_secrets
 from zabspec.signals import SignalHandler
 from zabspec.typed import near
@@ -282,9 +283,7 @@ def usage_text(problem: click.ClickException) -> str:
 def error(sentence: str, code: int) -> dict[str, Any] | None:
     """Return the JSON object of an error; None if even that needs too much memory."""
     with contextlib.suppress(Exception):
-        from importlib.metadata import version
-
-        return {"format": 1, "zabcheck": version("zabcheck"), "exit_code": code, "error": plain(sentence)}
+        return {"format": 1, "zabcheck": __version__, "exit_code": code, "error": plain(sentence)}
     return None
 
 

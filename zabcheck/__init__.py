@@ -88,6 +88,8 @@ def __getattr__(name: str) -> Any:
     """
     if name == "__all__":
         return sorted(places())
+    if name == "__version__":
+        return import_module("zabspec").__version__
     if name.startswith("_") or name not in places():
         raise AttributeError(f"module 'zabcheck' has no attribute {name!r}")
     sentence = in_the_way()

@@ -4,3 +4,5 @@
 Start with `zab.py` and the paper beside it, then `worlds/connections.py`, what a step is. `model.py` puts protocol,
 variant, world and budgets together; `language/` compiles them.
 """
+
+__version__ = "0.2.0"  # of all five packages

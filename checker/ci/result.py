@@ -32,13 +32,13 @@ from checker.report.result import (
     ReportPlace,
     Table,
     Verdict,
-    installed_version,
     plural,
     some,
     values,
 )
 from checker.report.sources import top_of
 from traces.explain.folding import folded
+from zabspec import __version__
 
 if TYPE_CHECKING:
     from checker.requests.base.outcomes import OutcomesRequest
@@ -210,7 +210,7 @@ class Checked(Answered):
         """Return the outcomes as JSON values (docs/how-to/ci.md)."""
         return {
             "format": FORMAT,
-            "zabcheck": installed_version(),
+            "zabcheck": __version__,
             "file": str(self.path),
             "exit_code": self.exit_code,
             "sentence": self.sentence,

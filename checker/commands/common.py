@@ -28,6 +28,7 @@ from checker.ending import (
 from checker.errors import RequestError
 from checker.requests.base.kinds import EXPLORE, is_command, kind_named
 from checker.requests.base.request import Request
+from zabspec import __version__
 from zabspec.joining import joined
 from zabspec.signals import SignalHandler
 from zabspec.typed import near
@@ -274,9 +275,7 @@ class Subcommand(click.Command):
 
 def version(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import version as installed
-
-        raise Answered(Answer(HELD, [f"zabcheck, version {installed('zabcheck')}"]))
+        raise Answered(Answer(HELD, [f"zabcheck, version {__version__}"]))
 
 
 VERSION = click.option(

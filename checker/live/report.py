@@ -30,11 +30,11 @@ from checker.report.result import (
     Table,
     Verdict,
     Words,
-    installed_version,
     plural,
 )
 from traces.explain.folding import folded
 from traces.record.lasso import Lasso
+from zabspec import __version__
 from zabspec.language.layout.error_sites import met
 from zabspec.language.layout.notation import named_by
 from zabspec.model import Configuration
@@ -292,7 +292,7 @@ class Lived(Answered):
         live, r = self.live, self.live.exploration
         report = documents.LiveReport(
             format=FORMAT,
-            zabcheck=installed_version(),
+            zabcheck=__version__,
             verdict=self.overall,
             sentence=self.sentence,
             exit_code=self.exit_code,

@@ -11,8 +11,9 @@ from checker.mutate.run import NOTICED, SURVIVES, UNDECIDED, Campaign, Judged
 from checker.report.answer import Answered
 from checker.report.promises import promise_json
 from checker.report.report import bounds_of
-from checker.report.result import Part, Table, Verdict, Words, installed_version, plural
+from checker.report.result import Part, Table, Verdict, Words, plural
 from traces.explain.folding import folded
+from zabspec import __version__
 
 FORMAT = 1
 HELD, VIOLATED, NO_VERDICT = 0, 1, 3
@@ -102,7 +103,7 @@ class Mutated(Answered):
         c = self.campaign
         return {
             "format": FORMAT,
-            "zabcheck": installed_version(),
+            "zabcheck": __version__,
             "sentence": self.sentence,
             "exit_code": self.exit_code,
             "request": self.request,

@@ -41,13 +41,13 @@ from checker.report.result import (
     Table,
     Verdict,
     Words,
-    installed_version,
     per,
     plural,
     some,
 )
 from invariants.registry import NO_RUNTIME_ERROR, RUNTIME, Property
 from traces.explain.folding import folded
+from zabspec import __version__
 from zabspec.authoring.unused import unused
 from zabspec.language.layout.error_sites import met
 from zabspec.model import ConfigError, Configuration, Model
@@ -679,7 +679,7 @@ class Explored(Answered):
         run = None if self.error_run is None else self.error_run.path or None
         report = documents.ExplorationReport(
             format=FORMAT,
-            zabcheck=installed_version(),
+            zabcheck=__version__,
             verdict=self.overall,
             sentence=self.sentence,
             exit_code=self.exit_code,

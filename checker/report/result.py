@@ -329,13 +329,6 @@ class Result(ABC):
 # --- words -----------------------------------------------------------------------------------------
 
 
-def installed_version() -> str:
-    """Return the version of the installed distribution."""
-    from importlib.metadata import version
-
-    return version("zabcheck")
-
-
 def plural(count: int, noun: str) -> str:
     """Return a count with its noun."""
     if count == 1:

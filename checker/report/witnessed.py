@@ -10,7 +10,8 @@ from checker.report.answer import Answered
 from checker.report.promises import promise_json
 from checker.report.remarks import disjoint_notes
 from checker.report.report import bounds_of
-from checker.report.result import Counterexample, Part, Table, Verdict, Words, installed_version, plural, some
+from checker.report.result import Counterexample, Part, Table, Verdict, Words, plural, some
+from zabspec import __version__
 
 if TYPE_CHECKING:
     from checker.explore.result import Exploration
@@ -130,7 +131,7 @@ class Witnessed(Answered):
     def details(self) -> dict[str, Any]:
         return {
             "format": FORMAT,
-            "zabcheck": installed_version(),
+            "zabcheck": __version__,
             "configuration": self.configuration.as_dict(),
             "merged_by_promise": promise_json(self.configuration),
             "states": sum(r.distinct for r in self.explored),

@@ -84,9 +84,9 @@ def state_graph(request: GraphRequest, watch: Watch) -> nx.DiGraph[int]:
     from checker.explore.groups import groups_of
     from checker.graph.build import graph_of
     from checker.report.report import bounds_of
-    from checker.report.result import installed_version
     from checker.requests.explore import explored
     from invariants.registry import TERMINAL
+    from zabspec import __version__
     from zabspec.language.layout.error_sites import met
     from zabspec.model import Model
 
@@ -117,7 +117,7 @@ def state_graph(request: GraphRequest, watch: Watch) -> nx.DiGraph[int]:
         raise NoVerdict(f"no graph: {found.stopped}")
     about = {
         "name": f"the states of {bounds_of(configuration)}",
-        "tool": f"zabcheck {installed_version()}",
+        "tool": f"zabcheck {__version__}",
         "symmetry_off": why,
         "not_judged": tuple(terminal),
     }

@@ -6,11 +6,14 @@ import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+import zabcheck
 from tests.project.pages import anchors, without_fences
+from zabspec import __version__
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
@@ -35,9 +38,10 @@ def test_the_metadata_say_who_and_name_no_address() -> None:
     assert "urls" not in project
     assert not any(c.startswith("License ::") for c in project["classifiers"]), "the expression says it (PEP 639)"
     citation = (TOP / "CITATION.cff").read_text()
-    assert f"\nversion: {project['version']}\n" in citation
+    assert version("zabcheck") == __version__ == zabcheck.__version__, "an installation says what its code says"
+    assert f"\nversion: {__version__}\n" in citation
     assert "\nlicense: Apache-2.0\n" in citation
-    assert f"\n## {project['version']}\n" in (TOP / "CHANGELOG.md").read_text()
+    assert f"\n## {__version__}\n" in (TOP / "CHANGELOG.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(TOP).as_posix())

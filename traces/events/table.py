@@ -11,12 +11,12 @@ import contextlib
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version as package_version
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from traces.events.places import Address, Place, begins, cleaned, incomplete
+from zabspec import __version__
 from zabspec.errors import RequestError
 from zabspec.extras import missing
 from zabspec.files import Unreadable, check_readable, replacing
@@ -200,7 +200,7 @@ class TableWriter:
                         BOUNDARY + "table": str(VERSION),
                         BOUNDARY + "whole": "true",
                         BOUNDARY + "observes": ",".join(self.observes),
-                        BOUNDARY + "tool": package_version("zabcheck"),
+                        BOUNDARY + "tool": __version__,
                     }
                 )
             self.writer.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version as package_version
 from typing import Any
 
 from invariants import known_properties
@@ -17,6 +16,7 @@ from traces.record.notes import Notes
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError, Transmission
 from traces.record.values import state_json
 from traces.record.worlds import watched_as
+from zabspec import __version__
 from zabspec.language.program import Program
 from zabspec.language.python.reference import ERRORS, StateView
 from zabspec.model import Model
@@ -251,8 +251,7 @@ def trace_of(
         prop: the property that it violates, or None.
     """
     name, statement, source = ("", "", "") if prop is None else (prop.name, prop.statement, prop.source)
-    version = package_version("zabcheck")
-    return Trace(model.configuration, name, statement, source, initial, tuple(steps), version, None, failure)
+    return Trace(model.configuration, name, statement, source, initial, tuple(steps), __version__, None, failure)
 
 
 def build_trace(model: Model, prop: Property | None, words: Sequence[int]) -> Trace:

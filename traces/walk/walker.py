@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib.metadata import version as package_version
 from itertools import count
 from types import FunctionType
 
@@ -22,6 +21,7 @@ from traces.record.failure import JUDGED, STEP, Failure, failure_of
 from traces.record.runner import Known, Mark, NoAlternative, Runner, StepFailed
 from traces.record.trace import JsonState, Step, StepWord, Trace, TraceError
 from traces.record.values import state_json
+from zabspec import __version__
 from zabspec.errors import RequestError
 from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import ERRORS, StateView
@@ -217,7 +217,7 @@ class Walker:
     def __init__(self, model: Model, judged: Sequence[Property]) -> None:
         self.model, self.judged = model, tuple(p for p in judged if p.of != RUNTIME)
         self.layout = model.program.layout
-        self.tool = package_version("zabcheck")
+        self.tool = __version__
         try:
             self.runner = Runner(model)
         except ERRORS as error:

@@ -18,7 +18,6 @@ from checker.report.result import (
     SKIPPED,
     Part,
     Verdict,
-    installed_version,
     plural,
 )
 from checker.zookeeper.report.audit_document import AuditReport, finding_of, forecast_of, server_of, start_of
@@ -28,6 +27,7 @@ from traces.zookeeper.audit.codes import CODES, TABLE
 from traces.zookeeper.audit.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN, AuditFinding
 from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.server import Server
+from zabspec import __version__
 
 if TYPE_CHECKING:
     from checker.requests.base.request import Request
@@ -235,7 +235,7 @@ class Audited(Answered):
         audit, ahead = self.audit, self.audit.forecast
         report = AuditReport(
             format=FORMAT,
-            zabcheck=installed_version(),
+            zabcheck=__version__,
             verdict=audit.verdict,
             data=audit.data,
             service=audit.service.state,

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.plain_text import one_line
 from checker.report.answer import Answered, Picture
-from checker.report.result import Part, Verdict, installed_version
+from checker.report.result import Part, Verdict
+from zabspec import __version__
 
 if TYPE_CHECKING:
     from checker.requests.base.request import Request
@@ -97,7 +98,7 @@ class LogsAudited(Answered):
         """The events of the logs, drawn."""
         from traces.zookeeper.server_logs.log_picture import picture_of_logs
 
-        return picture_of_logs(self.history, self.broken, installed_version())
+        return picture_of_logs(self.history, self.broken, __version__)
 
     def drawing(self) -> str:
         from traces.zookeeper.server_logs.log_picture import page_of_logs

@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from checker.report.escaped import template
-from checker.report.result import installed_version
 from traces.pages.colours import PALETTE
 from traces.zookeeper.audit.audit import Audit
 from traces.zookeeper.audit.codes import CODES
 from traces.zookeeper.audit.findings import DANGER, GRAVE, NOTE, VIOLATION, WARN
 from traces.zookeeper.disk.decode import zxid_text
 from traces.zookeeper.disk.server import Server
+from zabspec import __version__
 
 GAP = 0.6  # between two epochs, in percent of the line
 COLOURS = {VIOLATION: "bad", DANGER: "bad", WARN: "warn", "OK": "good"}
@@ -61,7 +61,7 @@ def as_html(
 def made_of(audit: Audit) -> str:
     """Return when the audit was made, by which version, and of which directories."""
     folders = ", ".join(dict.fromkeys(str(f) for s in audit.servers for f in s.directory.folders))
-    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, zabcheck {installed_version()}; {folders}"
+    return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC, zabcheck {__version__}; {folders}"
 
 
 class Scale:

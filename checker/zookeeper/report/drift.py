@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import StatedAnswer
-from checker.report.result import Part, Table, installed_version, plural
+from checker.report.result import Part, Table, plural
 from checker.zookeeper.citations import CitingFunction
 from checker.zookeeper.drift import ABSENT, CHANGED, NEW, UNCHANGED, UNKNOWN, Drift, MethodDrift
+from zabspec import __version__
 
 if TYPE_CHECKING:
     from checker.requests.base.request import Request
@@ -74,7 +75,7 @@ def uncovered(drift: Drift) -> list[tuple[str, str]]:
 def content(request: Request, drift: Drift, version: str, code: int) -> dict[str, Any]:
     """Return the result as JSON."""
     return {
-        "zabcheck": installed_version(),
+        "zabcheck": __version__,
         "request": request.as_json(),
         "version": version,
         "release": drift.release,

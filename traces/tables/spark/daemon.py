@@ -8,11 +8,11 @@ well, that one is used.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import os
 import re
 import sys
 import zipfile
+from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -47,7 +47,8 @@ if __name__ == "__main__":
     sys.path[:] = without_archives(sys.path)
     from pyspark.daemon import manager
 
-    for module in ("pandas", "pyspark.worker", "traces.tables.judging.batches"):  # once, and not in each process
-        with contextlib.suppress(ImportError):
-            importlib.import_module(module)
+    with contextlib.suppress(ImportError):  # what each process would load itself
+        import_module("pandas")
+        import_module("pyspark.worker")
+        import_module("traces.tables.judging.batches")
     manager()
