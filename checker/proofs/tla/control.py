@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from checker.proofs.tla.env import Env, Fresh, Next, Ways, Word, walk
+from checker.proofs.tla.env import Env, Fresh, Next, Ways, Word, asserted, walk
 from checker.proofs.tla.places import place_of
 from checker.proofs.tla.statements import MINUS, Statements
 from checker.proofs.tla.syntax import (
@@ -80,7 +80,7 @@ class Control(Statements):
         return let([(f"{called}({', '.join(params)})" if params else called, body)], either(answer, *sides))
 
     def changed_states(self, body: Sequence[t.Stmt]) -> list[str]:
-        """Return the states that statements change, by their names."""
+        """Return the states that statements change, by their names; after an `assert` a state may not be."""
         found = set()
         for s in walk(list(body)):
             if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
@@ -91,6 +91,8 @@ class Control(Statements):
                 found.add(self.given(self.program.functions[s.function], s))
             elif isinstance(s, t.Builtin) and s.op == "forget" and isinstance(s.args[0], t.Var):
                 found.add(s.args[0].name)
+            elif asserted(s) is not None:
+                found.add(self.state_of(self.current))
         return sorted(found)
 
     @property

@@ -120,6 +120,12 @@ def walk(e: Any) -> Iterator[Any]:
             yield from walk(x)
 
 
+def asserted(s: Any) -> t.Expr | None:
+    """Return the test of an `assert`; None of any other statement."""
+    given = s.value if isinstance(s, t.Evaluate) else None
+    return given.right.test if isinstance(given, t.Binary) and isinstance(given.right, t.Choice) else None
+
+
 def fixed(f: Field) -> bool:
     """Return whether a field can hold one value only: it is not a variable then."""
     return isinstance(f.kind, Int) and not isinstance(f.kind, Bool) and f.kind.lo == f.kind.hi

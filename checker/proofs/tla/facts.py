@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from checker.proofs.tla.env import Env, Fresh, Operator, Value, Word, fixed, walk
+from checker.proofs.tla.env import Env, Fresh, Operator, Value, Word, asserted, fixed, walk
 from checker.proofs.tla.places import place_of
 from checker.proofs.tla.syntax import TlaText
 from checker.proofs.tla.values import BOUND, WORDS_OF_TLA, named, node
@@ -68,8 +68,10 @@ class Facts:
         return {(name, next(iter(values))): name for name, values in found.items() if len(values) == 1}
 
     def writes_itself(self, f: t.Function) -> bool:
-        """Return whether a function's own statements change the state."""
+        """Return whether a function's own statements change the state, or end the step by an `assert`."""
         for s in walk(f.body):
+            if f.returns == t.VOID and asserted(s) is not None:
+                return True
             if isinstance(s, (t.Store, t.Copy, t.SetChange, t.Clear, t.Append, t.Remove)):
                 place = place_of(s.place, self.layout)
                 if place.field is None or self.kept(place.field.name):

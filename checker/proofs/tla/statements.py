@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from checker.proofs.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, walk
+from checker.proofs.tla.env import ROOT, Env, Next, Operator, Untranslatable, Ways, Word, asserted, walk
 from checker.proofs.tla.expressions import NAMED, Expressions
 from checker.proofs.tla.places import place_of
 from checker.proofs.tla.syntax import If, Node, TlaText, flat, let
@@ -267,9 +267,11 @@ class Statements(Expressions):
             if any(self.is_known(a, env) for a in e.args):
                 return self.inline(f, e, env, after)
         env = env.forgetting(self.said_by(e))
-        if isinstance(e, t.Binary) and isinstance(e.right, t.Choice):  # of an `assert`
+        if (asked := asserted(s)) is not None:
+            assert isinstance(e, t.Binary)
             said = self.program.sites[e.site - 1].sentence().replace("\\", "\\\\").replace('"', "'")
-            return If(self.expr(e.right.test, env), after(env), TlaText(f'Assert(FALSE, "{said}")'))
+            failed = TlaText(f'Assert(FALSE, "{said}")')
+            return self.hoisted(asked, env, lambda at, test: If(self.expr(test, at), after(at), failed))
         if not isinstance(e, t.Call) or e.function not in self.writers:
             return after(env)
         f = self.program.functions[e.function]

@@ -525,6 +525,15 @@ def a_choice_within_a_change(s: State) -> None:
     s.turn = 32
 
 
+@environment_step(when=ready, everywhere=True)
+def asserts_what_is_so_by_now(s: State) -> None:
+    s.out = 7
+    assert s.out == 7
+    for p in range(s.NODES):
+        assert s.level[p] < 3
+    s.turn = 33
+
+
 def someone(s: State) -> bool:
     """A process has a level."""
     return s.turn == 1

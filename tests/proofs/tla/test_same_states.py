@@ -102,6 +102,21 @@ def test_a_view_that_is_read_after_a_change_is_refused(tmp_path: Path, lines: li
         written(tmp_path, *lines, old="def ready(", new=f"{helpers}def ready(")
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["if s.level[0] == 2:", "    assert s.out < 0"], ["for p in range(s.NODES):", "    assert s.out < 0"],
+        ["if s.level[0] == 2:", "    asserts(s)"],
+    ],
+)  # fmt: skip
+def test_a_statement_that_only_asserts_is_none_too_many(tmp_path: Path, lines: list[str]) -> None:
+    """Without it TLC would go on where a run ends with the error."""
+    asserts = "def asserts(s: State) -> None:\n    assert s.out < 0\n\n\n"
+    assert (
+        "assert s.out < 0 does not hold" in written(tmp_path, *lines, old="def ready(", new=f"{asserts}def ready(").text
+    )
+
+
 def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
     """Nor is one that a call is given the length of, before it changes what that shows."""
     longer = "def longer(s: State, n: int) -> int:\n    s.items.append(1)\n    return n\n\n\n"
