@@ -44,12 +44,12 @@ def two_established(h: State) -> bool:
 
 def chosen_in_later_histories(h: State) -> bool:
     """VI: a transaction chosen in epoch e (accepted by a quorum at any time, in Phase 2 or 3) is in
-    the initial history of every later established epoch."""
+    the initial history of every later established epoch, behind none of a later zxid."""
     for k in range(h.TXNS):
         if h.chosen_epoch[k] > 0 and h.missing_epoch[k] > h.chosen_epoch[k]:
             return broken(
-                f"{h.abcast_txn[k]} was chosen in epoch {h.chosen_epoch[k]}, but is missing in the initial history of "
-                f"epoch {h.missing_epoch[k]}"
+                f"{h.abcast_txn[k]} was chosen in epoch {h.chosen_epoch[k]}, but is missing or out of order in the "
+                f"initial history of epoch {h.missing_epoch[k]}"
             )
     return True
 

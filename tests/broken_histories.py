@@ -114,6 +114,18 @@ def lost_when_chosen(s: Synthetic) -> None:
     s.establish(2)
 
 
+def out_of_order_when_chosen(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.choose(1, a, b)
+    s.establish(2, b, a)
+
+
+def chosen_when_out_of_order(s: Synthetic) -> None:
+    a, b = s.abcast(0, 1), s.abcast(0, 1)
+    s.establish(2, b, a)
+    s.choose(1, a)
+
+
 def chosen_when_lost(s: Synthetic) -> None:
     a = s.abcast(0, 1)
     s.establish(3)
@@ -147,5 +159,7 @@ BREAKS: dict[Callable[[Synthetic], None], str] = {
     established_twice: "one-leader-an-epoch",
     lost_when_chosen: "chosen-in-later-histories",
     chosen_when_lost: "chosen-in-later-histories",
+    out_of_order_when_chosen: "chosen-in-later-histories",
+    chosen_when_out_of_order: "chosen-in-later-histories",
     never_chosen: "delivered-is-chosen",
 }

@@ -559,6 +559,8 @@ class MadeUp:
         initial = sorted(self.known)
         if self.astray(self.disorder + 0.1) and initial:
             initial.remove(self.random.choice(initial))
+        if self.astray(self.disorder / 2):
+            self.random.shuffle(initial)
         taken = {e.epoch for e in self.events if isinstance(e, Establish)}
         free = [e for e in range(1, self.epochs + 1) if e not in taken or self.astray(self.rivals)]
         if free:

@@ -11,7 +11,8 @@ What is kept, and why it loses nothing:
   its passes; `diverged` records that some pass of p was not prefix-compatible with the ones before it;
 - for each transaction the least epoch in which a quorum ever accepted it. Later epochs need no record: a transaction
   chosen in e must be in every later initial history, which includes those later than any e' > e;
-- for each transaction the greatest established epoch whose initial history lacks it.
+- for each transaction the greatest established epoch whose initial history lacks it, or has it behind one of a later
+  zxid: the sequences of chosen transactions (VI.2, VI.3) are in the order of zxids.
 
 `tests/protocols/test_history_abstraction.py` compares these with complete histories.
 """
@@ -42,7 +43,7 @@ def history_fields(nodes: int, txns: int, epoch: Int, txn: Record, literal: bool
         fact("abcast_attempt", Int(0, txns, "--txns"), (txns,), "its instance: 0 for the first of its epoch to abcast"),
         fact("abcast_after", SetOf(txns), (txns,), "what its primary had delivered by then (index = value - 1)"),
         fact("chosen_epoch", epoch, (txns,), "least epoch in which a quorum accepted it (VI.1); 0: not chosen"),
-        fact("missing_epoch", epoch, (txns,), "greatest established epoch whose initial history lacks it"),
+        fact("missing_epoch", epoch, (txns,), "greatest established epoch whose initial history lacks it in its place"),
         fact(
             "accepted",
             SetOf(nodes, nodes=True),
@@ -192,10 +193,15 @@ def establish(s: State, epoch: int, initial: History) -> None:
     if s.established[epoch] < 2:
         s.established[epoch] = s.established[epoch] + 1
     for k in range(s.TXNS):
-        if k < s.abcasts:
-            found = False
-            for j in range(len(initial)):
-                if initial[j] == s.abcast_txn[k]:
-                    found = True
-            if not found and s.missing_epoch[k] < epoch:
-                s.missing_epoch[k] = epoch
+        if k < s.abcasts and s.missing_epoch[k] < epoch and not has_in_place(initial, s.abcast_txn[k]):
+            s.missing_epoch[k] = epoch
+
+
+def has_in_place(h: History, t: Txn) -> bool:
+    """Return whether a history has t, and no transaction of a later zxid before it."""
+    for j in range(len(h)):
+        if h[j] == t:
+            return True
+        if h[j].epoch > t.epoch or (h[j].epoch == t.epoch and h[j].counter > t.counter):
+            return False
+    return False

@@ -134,6 +134,8 @@ class Made:
 
     def establish(self) -> None:
         initial = [t for t in self.known if not self.astray(self.disorder)]
+        if self.astray(self.disorder):
+            self.random.shuffle(initial)
         self.note("establish", primary_epoch=self.epoch + self.random.randrange(2))
         for t in initial:
             self.note("initial", **self.txn(t))

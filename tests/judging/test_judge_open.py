@@ -85,6 +85,17 @@ def test_two_instances_that_broadcast_the_same_transaction_in_an_epoch() -> None
     )
 
 
+def test_an_initial_history_out_of_order_is_shown_with_what_stands_before() -> None:
+    """A is chosen after the leader was established, with B, which nobody accepted, before it."""
+    accepted = (Accept(p, 1, A) for p in (0, 1))
+    _, tally = judged(rows(Abcast(FIRST, A), Abcast(FIRST, B), Establish(2, (B, A)), *accepted))
+    assert [(v.property, v.why) for v in tally.violations] == [(
+        "chosen-in-later-histories",
+        "t1 <1,1> was chosen in epoch 1, but is missing or out of order in the initial history of epoch 2. Of these "
+        "rows: a process was established as a leader; a process had t2 <1,2> in its initial history.",
+    )]  # fmt: skip
+
+
 def test_a_primary_that_broadcasts_again_what_it_had_not_delivered() -> None:
     """The second broadcast of C is by an instance that has not delivered A."""
     late = Instance(2, 2, 0)

@@ -19,8 +19,10 @@ from checker.explore.result import Limits
 from invariants import properties_of
 from tests.commands.running import TINY
 from tests.copies import copy_of
-from tests.second.reference import world_of
+from tests.second.reference import explore, world_of
 from tests.sources import never, some
+from traces.explain.effects import changes
+from traces.record.runner import build_trace
 from zabspec.model import ConfigError, Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
 from zabspec.simulator.run import Run
@@ -71,6 +73,33 @@ def test_a_copy_has_the_bounds_and_reductions_of_the_protocol(tmp_path: Path) ->
         assert own.configuration.budget == other.configuration.budget
         assert why_not_narrowed(own) == why_not_narrowed(other)
         assert own.program.schema == other.program.schema
+
+
+SWAPS = """        if len(s.log[l]) == 2:
+            t = s.log[l][0]
+            s.log[l][0] = s.log[l][1]
+            s.log[l][1] = t
+"""
+
+
+@pytest.mark.slow
+def test_an_initial_history_with_all_that_was_chosen_in_another_order_is_found(tmp_path: Path) -> None:
+    """C_e is a sequence (DSN'11, VI.2): nothing is missing, and no other property is violated within these bounds."""
+    path = Path(copy_of("zab", tmp_path))
+    text, last = path.read_text(), "        s.stage[l] = SYNCHRONIZING\n"
+    assert text.count(last) == 1
+    path.write_text(text.replace(last, last + SWAPS))
+    budgets = {"timeouts": 1, "crashes": 0, "losses": 0}
+    model = Model(Configuration(str(path), nodes=2, txns=2, **budgets))  # type: ignore[arg-type]
+    judged = [p for p in properties_of("zab") if p.default and p.of == "history"]
+    r = Explorer(Compiled.of(model, judged, True)[0], 1).run(Limits(None, None, None, None), False)
+    assert [(name, found.depth) for name, found in r.violations.items()] == [("chosen-in-later-histories", 33)]
+    found = r.violations["chosen-in-later-histories"]
+    trace = build_trace(model, found.property, found.schedule)
+    assert "t1 <1,1> is out of order in the initial history of epoch 2" in changes(trace, 33)
+    request = {"protocol": str(path), "nodes": 2, "network": "fifo", "budgets": budgets, "sizes": {"txns": 2}}
+    book = explore({**request, "properties": ["chosen-in-later-histories"]})
+    assert book["verdicts"]["chosen-in-later-histories"] == {"result": "violated", "depth": 33}
 
 
 @pytest.mark.slow(seconds=1)

@@ -348,7 +348,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "chosen-in-later-histories",
         {"missing_epoch": [2, 0]},
-        "t1 <1,1> was chosen in epoch 1, but is missing in the initial history of epoch 2.",
+        "t1 <1,1> was chosen in epoch 1, but is missing or out of order in the initial history of epoch 2.",
     ),
     (
         "delivered-is-chosen",

@@ -78,7 +78,7 @@ def changed(trace: Trace, number: int) -> list[Change]:
         *_abcast(step),
         *_changed_fields(model, before, step),
         *_accepted(step),
-        *_facts(before, step.state),
+        *_facts(before, step),
         *_delivered(step),
         *_observed(model, step),
     ]
@@ -212,8 +212,9 @@ def _place(f: Field, index: tuple[int, ...]) -> str:
     return f.name + inner
 
 
-def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
+def _facts(before: JsonState, step: Step) -> Iterator[Change]:
     """Yield the changes of the observed history: transactions chosen, missing or lost."""
+    after = step.state
     if "abcast_txn" not in after:
         return
     for k, t in enumerate(after["abcast_txn"]):
@@ -223,7 +224,8 @@ def _facts(before: JsonState, after: JsonState) -> Iterator[Change]:
             text = f"{what} is chosen in epoch {epoch}"
             yield Change(text, ("chosen_epoch",), txns=frozenset({what}), epoch=epoch)
         if before["missing_epoch"][k] != missing:
-            text = f"{what} is not in the initial history of epoch {missing}"
+            here = any(t in e.initial_history for e in step.established)
+            text = f"{what} is {'out of order' if here else 'not'} in the initial history of epoch {missing}"
             yield Change(text, ("missing_epoch",), txns=frozenset({what}), epoch=missing)
     for p, diverged in enumerate(after["diverged"]):
         if diverged and not before["diverged"][p]:

@@ -24,11 +24,14 @@ from traces.judging.numbers import (
     TOTAL_ORDER,
 )
 
-# --- check that the initial histories of epochs contain what was chosen before, in the kernel language ---
+# --- check that the initial histories of epochs have what was chosen before, in order, in the kernel language ---
 
 
 def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> None:
-    """Check that each initial history contains what was chosen in earlier epochs, from the latest epoch down."""
+    """Check that each initial history has what was chosen in earlier epochs, in the order of zxids.
+
+    They are checked from the latest epoch down.
+    """
     left = gather_chosen(run)
     sort_leaders(table, run)
     for i in range(left):
@@ -37,11 +40,23 @@ def later_histories(table: Table, run: JudgedRun, out: RunReport, end: int) -> N
     for k in range(run.leader_count):
         leader = run.leaders[k]
         row = leader + 1
+        latest = row  # the row of the latest zxid so far
         while row < end and table.meaning[table.kind[row]] == INITIAL:
             t = intern(run.txns, table.identity[row], table.epoch[row], table.counter[row], table.digest[row])
-            run.mark[t] = k
+            if zxid_le(table, latest, row):
+                run.mark[t] = k
+                latest = row
+            elif run.mark[t] != k:
+                run.mark[t] = -2 - latest
             row = row + 1
-        left = lacking(run, out, k, leader, table.primary_epoch[leader], left)
+        left = lacking(table, run, out, k, left)
+
+
+def zxid_le(table: Table, a: int, b: int) -> bool:
+    """Return whether the zxid of row a precedes that of row b or equals it."""
+    return table.epoch[a] < table.epoch[b] or (
+        table.epoch[a] == table.epoch[b] and table.counter[a] <= table.counter[b]
+    )
 
 
 def gather_chosen(run: JudgedRun) -> int:
@@ -66,8 +81,10 @@ def sort_leaders(table: Table, run: JudgedRun) -> None:
         run.leaders[j] = row
 
 
-def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, left: int) -> int:
-    """Find the transactions on the stack, chosen before an epoch, that leader k's initial history (marked k) lacks.
+def lacking(table: Table, run: JudgedRun, out: RunReport, k: int, left: int) -> int:
+    """Find the transactions on the stack, chosen before leader k's epoch, that its initial history has not in place.
+
+    The mark of one in place is k; of one behind a later zxid it names the row of that, and else it is -1.
 
     All that were chosen before stay on the stack, including the missing ones: they may have been in the history of an
     earlier epoch.
@@ -76,6 +93,8 @@ def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, lef
         How many stay.
     """
     kept = 0
+    leader = run.leaders[k]
+    epoch = table.primary_epoch[leader]
     for i in range(left):
         t = run.stack[i]
         if run.chosen_epoch[t] < epoch:
@@ -84,7 +103,9 @@ def lacking(run: JudgedRun, out: RunReport, k: int, leader: int, epoch: int, lef
             if run.mark[t] != k:
                 chosen = chosen_row(run, t, epoch)
                 by = max(leader, run.abcast_row[t])
-                broke(out, CHOSEN_IN_LATER_HISTORIES, max(by, chosen), chosen, leader, run.abcast_row[t], -1)
+                late = max(-1, -2 - run.mark[t])
+                broke(out, CHOSEN_IN_LATER_HISTORIES, max(by, chosen), chosen, leader, run.abcast_row[t], late)
+            run.mark[t] = -1
     return kept
 
 

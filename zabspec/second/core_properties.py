@@ -135,7 +135,7 @@ def one_leader_an_epoch(s: Any) -> bool:
 
 
 def chosen_in_later_histories(s: Any) -> bool:
-    """What is chosen is in the initial history of every later epoch."""
+    """What is chosen is in the initial history of every later epoch, in its place."""
     return not any(s.chosen_epoch[k] > 0 and s.missing_epoch[k] > s.chosen_epoch[k] for k in range(s.TXNS))
 
 

@@ -268,9 +268,12 @@ def one_leader_an_epoch(s: Story) -> tuple[bool, bool]:
 
 
 def chosen_in_later_histories(s: Story) -> tuple[bool, bool]:
-    """A transaction chosen in e is in the initial history of every later established epoch."""
-    holds = all(t in initial for c, t in s.chosen for e, initial in s.leaders if c < e)
-    return holds, any(c < e for c, _ in s.chosen for e, _ in s.leaders)
+    """A transaction of the sequence C_e is in the initial history of every later established epoch, and none before it
+    there has a later zxid."""
+    zxid = {s.txn(r): (r["epoch"], r["counter"]) for _, r in s.rows if r["kind"] in WITH_TXN}
+    pairs = [(t, initial) for c, t in s.chosen for e, initial in s.leaders if c < e]
+    holds = all(t in h and all(zxid[u] <= zxid[t] for u in h[: h.index(t)]) for t, h in pairs)
+    return holds, bool(pairs)
 
 
 def delivered_is_chosen(s: Story) -> tuple[bool, bool]:

@@ -115,7 +115,10 @@ class History:
         if s.established[epoch] < 2:
             s.established[epoch] += 1
         for k in range(s.abcasts):
-            if s.abcast_txn[k] not in initial and s.missing_epoch[k] < epoch:
+            t, had = s.abcast_txn[k], list(initial)
+            until = had.index(t) if t in had else 0
+            in_place = t in had and all((u.epoch, u.counter) <= (t.epoch, t.counter) for u in had[:until])
+            if not in_place and s.missing_epoch[k] < epoch:
                 s.missing_epoch[k] = epoch
         self.point()
 
