@@ -183,8 +183,14 @@ class PaperClaim:
 
 def paper_claims(folder: Path) -> list[PaperClaim]:
     """Return the rows of the ledger that a folder's data file lists."""
-    rows = tomllib.loads((folder / CLAIMS).read_text(encoding="utf-8"))["claim"]
+    rows = ledger_rows(folder, "claim")
     return [PaperClaim(r["source"], r["claim"], tuple(r["commands"]), tuple(r["says"])) for r in rows]
+
+
+def ledger_rows(folder: Path, kind: str) -> list[dict[str, Any]]:
+    """Return the rows of a kind: `claim`, or `unshown` for claims that no command shows."""
+    rows: list[dict[str, Any]] = tomllib.loads((folder / CLAIMS).read_text(encoding="utf-8"))[kind]
+    return rows
 
 
 def ledger(folder: Path) -> str:
@@ -197,7 +203,11 @@ def ledger(folder: Path) -> str:
         commands = ", then ".join(f"`{command}`" for command in c.commands)
         rows.append((c.source, c.claim, commands, "; ".join(f"`{words}`" for words in c.says), ran))
     versions = ", ".join(f"{name} {version}" for name, version in record["versions"].items())
-    return f"{table(('source', 'claim', 'command', 'prints', 'run'), rows)}\n\n{record['machine']}; {versions}."
+    unshown = [(r["source"], r["claim"], r["why"]) for r in ledger_rows(folder, "unshown")]
+    return (
+        f"{table(('source', 'claim', 'command', 'prints', 'run'), rows)}\n\n{record['machine']}; {versions}.\n\n"
+        f"No command shows these:\n\n{table(('source', 'claim', 'why not'), unshown)}"
+    )
 
 
 def gallery_entries(_: Path) -> str:

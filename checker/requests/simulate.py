@@ -84,7 +84,10 @@ class Simulate(Request):
     parameters: OwnParameters = field(default_factory=dict)
     budgets: OwnBudgets = field(default_factory=dict)
     oracle: Annotated[
-        str, Option("With zab: `lab`, the lab's election; otherwise the seed chooses leaders.", metavar="NAME")
+        str,
+        Option(
+            "With zab: `lab`, the lab's election, or `round-robin`; otherwise the seed chooses leaders.", metavar="NAME"
+        ),
     ] = ""
     delay: Annotated[
         str | None, Option("Least and largest delay of a message in ticks (1:3).", metavar="LEAST:MOST")

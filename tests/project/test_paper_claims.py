@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from benchmarks import ledger
 from checker.ci.shipped import gallery
 from checker.cli import main
-from checker.page_tables import CLAIM_RUNS, PaperClaim, paper_claims
+from checker.page_tables import CLAIM_RUNS, PaperClaim, ledger_rows, paper_claims
 from zabspec.authoring.sources import examples
 
 FOLDER = ledger.DOCS
@@ -121,3 +121,5 @@ def test_the_page_shows_every_row() -> None:
         row = next(line for line in shown.splitlines() if f"| {claim.claim} |" in line)
         assert str(run_of(claim)["date"]) in row
         assert all(f"`{command}`" in row for command in claim.commands)
+    for left in ledger_rows(FOLDER, "unshown"):
+        assert f"| {left['source']} | {left['claim']} | {left['why']} |" in shown

@@ -13,7 +13,7 @@ from zabspec.language.program import Program
 from zabspec.protocols.registry import PROTOCOLS, Parts, Protocol, Sizes
 from zabspec.quorums import system_of
 from zabspec.roles import Roles
-from zabspec.simulator import appointed, elections, loop, mail, network, observed, unobserved
+from zabspec.simulator import appointed, elections, loop, mail, network, observed, round_robin, unobserved
 from zabspec.starts import chosen_start, named_start
 from zabspec.worlds import actor
 from zabspec.worlds.disks import OF_DISKS, Disks, disks_of, storage_fields
@@ -21,6 +21,8 @@ from zabspec.worlds.step_annotations import step_fields
 
 EPOCHS = 2**20 - 1  # a new one takes an election, of 150 ticks at least
 OWN_SLOTS = 4096  # messages in flight, of a user protocol
+LAB, ROUND_ROBIN = "lab", "round-robin"
+ORACLES = {LAB: elections, ROUND_ROBIN: round_robin}  # beside the seed: what overrides the network
 OBSERVED_EPOCHS = 255  # what is observed has an entry for every epoch
 
 
@@ -36,7 +38,7 @@ class Cluster:
         proposals: the number of proposals that there is room for.
         observed: whether the observed history is kept, so that properties can be checked.
         epochs: the largest epoch; 0 for as large as is of use.
-        oracle: the leader oracle of a protocol that needs one: the seed, or `lab`, its election.
+        oracle: the leader oracle of a protocol that needs one: the seed, `lab`, its election, or `round-robin`.
         budgets: the amounts of the budgets, roles and parameters that a user protocol declares.
         text: the digest of a user protocol's source.
         start: the start state of the run, among those that the protocol declares.
@@ -82,7 +84,7 @@ class Cluster:
     @property
     def parts_of(self) -> Protocol:
         found = PROTOCOLS[self.protocol]
-        return (found.electing or found) if self.oracle else found
+        return (found.electing or found) if self.oracle == LAB else found
 
     @cached_property
     def slots(self) -> int:
@@ -197,6 +199,7 @@ class Cluster:
             *mail.mail_fields(parts.union, self.slots),
             *self.parts_of.world.simulated_fields(),
             *(appointed.appointed_fields() if self.parts_of.elects else ()),
+            *(round_robin.view_fields() if self.oracle == ROUND_ROBIN else ()),
             *loop.loop_fields(n, max(1, self.due)),
             *step_fields(parts.union, n),
         )
@@ -212,8 +215,8 @@ class Cluster:
             **{name.upper(): number for name, number in self.budgets},
         }
         text = self.parts_of.text
-        stands_over = (*((elections,) if self.oracle else ()), *((appointed,) if self.parts_of.elects else ()))
-        links = (self.parts_of.world.simulated, *stands_over)
+        elects = (*((ORACLES[self.oracle],) if self.oracle else ()), *((appointed,) if self.parts_of.elects else ()))
+        links = (self.parts_of.world.simulated, *elects)
         return Program(
             Schema(n, fields, constants, system_of(self.quorums) if self.quorums else None, self.roles),
             parts.types,

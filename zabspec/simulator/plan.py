@@ -11,6 +11,7 @@ from zabspec.protocols.registry import NAMES, PROTOCOLS
 from zabspec.roles import roles_of
 from zabspec.simulator.loop import FAULTS, MOST_FAULTS
 from zabspec.simulator.mail import LARGEST_TICK
+from zabspec.simulator.model import ORACLES
 from zabspec.starts import named_start
 from zabspec.worlds.steps import BUDGETS
 from zabspec.worlds.world import World
@@ -54,7 +55,7 @@ class Run:
         protocol, variant: the protocol that runs.
         network: over connections, the order in which an end takes what arrives; empty for the channels in turn. For
             datagrams, whether they may overtake each other; empty if they may.
-        oracle: over connections, the leader oracle; empty for the seed, `lab` for the lab's election.
+        oracle: over connections, the leader oracle: one of `ORACLES`; empty for the seed.
         budgets, parameters: the amounts that the protocol declares, as in a configuration.
         start: the start state of the run, among those that the protocol declares.
 
@@ -113,8 +114,11 @@ class Run:
         if self.network and self.network not in networks:
             whose = "" if self.protocol == Parameters.protocol else f" for {self.protocol}"
             raise ConfigError(f"there is no network {self.network!r}{whose}; there are {', '.join(networks)}")
-        if self.oracle and self.oracle != "lab":
-            raise ConfigError(f"there is no oracle {self.oracle!r}; use lab, or omit it: then the seed chooses leaders")
+        if self.oracle and self.oracle not in ORACLES:
+            some = " or ".join(ORACLES)
+            raise ConfigError(
+                f"there is no oracle {self.oracle!r}; use {some}, or omit it: then the seed chooses leaders"
+            )
         if self.oracle and not found.declared.lab_oracle:
             some = ", ".join(name for name in NAMES if PROTOCOLS[name].declared.lab_oracle)
             if found.declared.oracle:

@@ -96,7 +96,7 @@ class SweepRequest(Request):
     ] = ()
     oracle: Annotated[
         Words,
-        several("With zab: `lab`, the lab's election; `none`: the seed chooses leaders.", "--oracle"),
+        several("With zab: `lab`, the lab's election, or `round-robin`; `none`: the seed chooses leaders.", "--oracle"),
     ] = ()
     quorums: Quorums = ""
     nodes: Annotated[Numbers, several("Processes (3).", "--nodes", int)] = ()
