@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from zabspec.authoring.reading import HOOKS
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.actor import HOOKS
 
 PROTOCOL = "zookeeper"
 CITATION = re.compile(r"\b([A-Z]\w*)\.([a-z]\w*)\b")

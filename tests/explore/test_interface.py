@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from checker.explore import compiled, interface, kernel, orbits
-from checker.explore.binding import Constant, WrongBinding, is_declared, signature
+from checker.explore.binding import Constant, WrongBinding, is_declared
 from checker.explore.compiled import Compiled
 from checker.explore.reduce import ample_kernel, observer_kernel
 from checker.explore.reduce.ample import Narrowing
@@ -18,10 +18,6 @@ from checker.search.code import SearchCode
 from checker.tables.distributed import kernel as distributed_kernel
 from checker.tables.distributed.code import AmpleCode, Code, WideCode
 from tests.models import judged
-from zabspec.language.front.expressions import KERNEL
-from zabspec.language.front.frontend import FrontEnd
-from zabspec.language.layout import wrapping
-from zabspec.language.python import memory
 from zabspec.model import Configuration, Model
 
 KERNELS = (kernel, orbits, ample_kernel, observer_kernel, distributed_kernel, search_kernel, live_kernel)
@@ -64,16 +60,6 @@ def test_every_declared_name_is_imported_by_a_kernel() -> None:
     imported = {name for module in KERNELS for name, value in vars(module).items() if is_declared(value)}
     replaced = {hook.__name__ for hook in interface.HOOKS}
     assert DECLARED.keys() - imported - replaced == set()
-
-
-def test_memory_and_word_operations_are_declared_as_they_are_typed() -> None:
-    front = FrontEnd(Model(SMALL).program.layout, {}, {}, ())
-    declared = {name: getattr(module, name) for module in (memory, wrapping) for name in module.__all__}
-    assert declared.keys() == KERNEL.keys()
-    for name, (given, result) in KERNEL.items():
-        parameters, returned = signature(declared[name])[1:].split(") -> ")
-        found = [front.type_of_annotation(kind) for kind in parameters.split(", ")]
-        assert (tuple(found), front.type_of_annotation(returned)) == (given, result), name
 
 
 # --- what is bound ------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from checker.explore.breadth_first import Explorer
 from checker.explore.compiled import Compiled
 from checker.explore.result import Limits
 from tests.sources import never, some
-from zabspec.authoring.reading import HOOKS
 from zabspec.model import Configuration, Model
 from zabspec.protocols.registry import PROTOCOLS
+from zabspec.worlds.actor import HOOKS
 from zabspec.worlds.priority import ORDERING
 
 TEXT = (

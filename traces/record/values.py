@@ -251,12 +251,7 @@ def message_bytes(union: MessageUnion, value: Mapping[str, Any]) -> bytes:
     name = value["kind"]
     out = bytearray(union.size)
     out[0] = union.tag(name)
-    places: tuple[tuple[Mapping[str, Kind], Callable[[str], int]], ...] = (
-        (union.envelope, union.envelope_offsets.__getitem__),
-        (union.named(name).fields, union.offsets(name).__getitem__),
-    )
-    for kinds, place in places:
-        for field, kind in kinds.items():
-            if field in value:
-                out[place(field) : place(field) + kind.size] = value_bytes(kind, value[field])
+    for field, (at, kind, _) in (union.envelope_places | union.places[out[0] - 1]).items():
+        if field in value:
+            out[at : at + kind.size] = value_bytes(kind, value[field])
     return bytes(out)

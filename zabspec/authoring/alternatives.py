@@ -104,7 +104,8 @@ class Alternatives:
         parts: Sequence[ast.AST] = [*ast.iter_child_nodes(node)]
         ways = 1
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and is_choose(f, node.func.id):
-            ways = MOST if looping else MOST_PROCESSES if of_processes(f, node.func.id) else number_in(node)
+            of_processes = f.__globals__.get(node.func.id) in (lang.any_of, lang.any_process)  # and of nothing else
+            ways = MOST if looping else MOST_PROCESSES if of_processes else number_in(node)
             parts = node.args
         looping = looping or isinstance(node, LOOPS)
         return min(MOST, ways * math.prod(self.below(f, part, looping) for part in parts))
@@ -117,12 +118,6 @@ def is_choose(f: FunctionType, name: str) -> bool:
     """
     given = f.__globals__.get(name)
     return name in CHOICES or (isinstance(given, FunctionType) and given.__name__ in CHOICES)
-
-
-def of_processes(f: FunctionType, name: str) -> bool:
-    """Return whether a name of a function means what chooses a process, and nothing else."""
-    given = f.__globals__.get(name)
-    return given in (lang.any_of, lang.any_process)
 
 
 def number_in(call: ast.Call) -> int:

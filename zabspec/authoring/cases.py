@@ -7,9 +7,8 @@ evaluate, and what takes too many cases, is not decided.
 
 from __future__ import annotations
 
-import operator
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +19,6 @@ MOST_WORK = 60_000  # nodes of the tree
 DRAWN = 64  # cases that are drawn at random first: most properties are False in one of them
 MOST_VALUES = 64
 HOPELESS = 16  # times that work, by what the drawn cases say (Knuth, *Estimating the efficiency of backtrack programs*)
-OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
-}  # fmt: skip
 
 
 class Undecided(Exception):
@@ -203,13 +197,8 @@ class _Cases:
                 target = self.functions[e.function]
                 given = [self.of(value, names) for value in e.args]
                 return self.call(target, {name: v for (name, _), v in zip(target.params, given, strict=True)})
-        return self.made(e, names)
-
-    def made(self, e: t.Expr, names: Names) -> Any:
-        """Evaluate an expression that is made of others."""
-        match e:
             case t.Compare():
-                return OPERATORS[e.op](self.whole(e.left, names), self.whole(e.right, names))
+                return t.OPERATORS[e.op](self.whole(e.left, names), self.whole(e.right, names))
             case t.Binary():
                 return self.binary(e, names)
             case t.Builtin(op="min" | "max" as which):
@@ -233,7 +222,7 @@ class _Cases:
         left, right = self.of(e.left, names), self.of(e.right, names)
         if (e.op in ("//", "%") and right == 0) or (e.op in ("<<", ">>") and not 0 <= right < 64):
             raise Errs
-        value = int(OPERATORS[e.op](left, right))
+        value = int(t.OPERATORS[e.op](left, right))
         if not -(1 << 63) <= value < 1 << 63:
             raise Errs
         return value

@@ -10,16 +10,16 @@ import ast
 import keyword
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import FunctionType, ModuleType
 from typing import Any
 
 from zabspec.authoring.declaration import Declaration, ProtocolError, Start
-from zabspec.authoring.places import misdeclared
+from zabspec.authoring.places import about, misdeclared
 from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.diagnostics import place_at
 from zabspec.language.layout.kinds import Int, Kind, Message, NodeId, Record, Seq, SetOf
-from zabspec.language.layout.place import SourcePlace, is_own_file
+from zabspec.language.layout.place import is_own_file
 from zabspec.language.layout.schema import NODE, Field, Role
 from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.meanings import constant, described, is_enumeration, is_number, is_value
@@ -164,15 +164,12 @@ def check_one_meaning(
                 continue
             here, there = vars(module).get(read), theirs.get(read)
             if here is None and isinstance(there, FunctionType) and not is_ours(there):
-                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} calls {read}, which {name} does not import: import it there too"
-                raise ProtocolError(f"{place.text}: {said}", place)
+                raise about(function, said)
             if here is None or here is there or not (isinstance(there, FunctionType | RecordName) or is_meant(there)):
                 continue
             if not is_alike(here, there):
-                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
-                said = f"{place.text}: {function.__name__} means another {read} than {name} does: rename one"
-                raise ProtocolError(said, place)
+                raise about(function, f"{function.__name__} means another {read} than {name} does: rename one")
 
 
 def is_meant(value: object) -> bool:
@@ -204,9 +201,8 @@ def check_own_names(functions: Iterable[FunctionType]) -> None:
         for read in sorted(global_names(function.__code__)):
             value = function.__globals__.get(read)
             if isinstance(value, FunctionType) and is_ours(value) and value.__name__ != read:
-                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} calls {value.__name__} as {read}: import it by its own name"
-                raise ProtocolError(f"{place.text}: {said}", place)
+                raise about(function, said)
 
 
 # --- amounts, fields and messages -----------------------------------------------------------------
@@ -414,7 +410,7 @@ def check_fields(name: str, fields: Iterable[Field], others: Iterable[str], mess
                     name, at, f"{m.name}.{part}: the simulator's fields begin with {SIMULATED}: rename it"
                 )
             check_kind(name, at, f"{m.name}.{part}", kind)
-            if any(isinstance(inner, Seq) and inner.bag for inner in parts_of(kind)):
+            if any(isinstance(inner, Seq) and inner.bag for inner in kind.all_parts()):
                 raise misdeclared(name, at, f"{m.name}.{part} is a bag, which only a field of the state can be")
 
 
@@ -428,7 +424,7 @@ def check_flags(name: str, fields: Iterable[Field], messages: Iterable[Message],
     declared: list[tuple[tuple[str, ...], Kind]] = [(("field", f.name), f.kind) for f in fields]
     declared += [(("part", m.name, part), kind) for m in messages for part, kind in m.fields.items()]
     for at, kind in declared:
-        for part in parts_of(kind):
+        for part in kind.all_parts():
             widen = getattr(part, "widen", "")
             if widen and widen not in known:
                 said = f"there is no flag {widen} that could widen the range of {'.'.join(at[1:])}"
@@ -460,38 +456,20 @@ def check_name(name: str, at: tuple[str, ...], what: str, given: object, taken: 
         raise misdeclared(name, at, f"{what} {given}: {taken[given]}{'' if twice else ': rename it'}")
 
 
-def parts_of(kind: Kind) -> Iterator[Kind]:
-    yield kind
-    if isinstance(kind, Seq):
-        yield from parts_of(kind.element)
-    if isinstance(kind, Record):
-        for inner in kind.fields.values():
-            yield from parts_of(inner)
-
-
-# What makes a kind, for those who give it something else or in another order.
-ARGUMENTS: dict[type[Kind], tuple[tuple[str, type, str], ...]] = {
-    Int: (("lo", int, "the lowest value is a whole number"), ("hi", int, "the highest value is a whole number")),
-    Seq: (("capacity", int, "the length of a sequence is a whole number"),),
-}
-
-
-def check_arguments(name: str, at: tuple[str, ...], what: str, kind: Kind) -> None:
-    for made, arguments in ARGUMENTS.items():
-        for argument, expected, said in arguments if isinstance(kind, made) else ():
-            given = getattr(kind, argument)
-            if not (is_number(given) if expected is int else isinstance(given, expected)):
-                raise misdeclared(name, at, f"{what}: {said}, not {described(given)}")
+# What of a kind is a whole number.
+WHOLE = (("lo", "the lowest value"), ("hi", "the highest value"), ("capacity", "the length of a sequence"))
 
 
 def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
     if not isinstance(given, Kind):
         raise misdeclared(name, at, f"{what} is of {given!r}, which is not a kind: Range(0, 3), OneOf(...), ...")
-    for kind in parts_of(given):  # which looks into a kind after it was checked here
-        check_arguments(name, at, what, kind)
+    for kind in given.all_parts():  # which looks into a kind after it was checked here
+        for argument, said in WHOLE:
+            if not is_number(amount := getattr(kind, argument, 0)):
+                raise misdeclared(name, at, f"{what}: {said} is a whole number, not {described(amount)}")
         if isinstance(kind, Int) and kind.hi < kind.lo:
             raise misdeclared(name, at, f"{what} has no values: {kind.lo}..{kind.hi}")
-        if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in parts_of(kind.element)):
+        if isinstance(kind, Seq) and any(isinstance(k, Seq) and k.bag for k in kind.element.all_parts()):
             raise misdeclared(name, at, f"{what} has bags as elements, but a bag must be a field")
         if isinstance(kind, Seq) and not 1 <= kind.capacity <= 255:
             raise misdeclared(name, at, f"{what} has room for {kind.capacity}: it must be 1 to 255")
@@ -509,6 +487,6 @@ def check_kind(name: str, at: tuple[str, ...], what: str, given: Any) -> None:
                     part,
                     dict.fromkeys(own_names(RecordValue), "every record has one"),
                 )
-    for kind in parts_of(given):
+    for kind in given.all_parts():
         if isinstance(kind, (Int, SetOf, Record)) and kind.bits > MOST_BITS:
             raise misdeclared(name, at, f"{what} needs {kind.bits} bits, and a kind has at most {MOST_BITS}")

@@ -87,10 +87,6 @@ def leaves_open(
     return ""
 
 
-def file_of(function: FunctionType) -> str:
-    return function.__code__.co_filename
-
-
 class Walk:
     """Walks through the functions of a protocol."""
 
@@ -100,10 +96,6 @@ class Walk:
         self.called = {n for f in functions.values() for n in global_names(f.__code__) if n in functions}
 
     # --- which functions --------------------------------------------------------------------------
-
-    def function(self, name: str) -> FunctionType | None:
-        """Return the function of the protocol that a name means; None for the world's, or no function."""
-        return self.functions.get(name)
 
     def matters(self, name: str) -> bool:
         """Return whether a function may open or close an end, or write whom its process follows."""
@@ -145,7 +137,7 @@ class Walk:
         if "is_down" not in self.functions:
             return True
         body = definition(self.functions["is_down"]).body
-        match [part for part in body if not is_docstring(part)]:
+        match [s for s in body if not (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))]:
             case [ast.Return(value=ast.Compare(left=left, ops=[ast.Eq()], comparators=[other]))]:  # and nothing before
                 return field_of(left) == "role" and number(self.functions["is_down"], other) not in (None, *WORKING)
         return False
@@ -181,7 +173,7 @@ class Body:
         self.breaks: list[At] = []  # where it leaves the loop that it is in, or begins a round
 
     def fail(self, node: ast.AST, said: str) -> LeftOpen:
-        return LeftOpen(f"{said} ({file_of(self.function)}:{getattr(node, 'lineno', 0)})")
+        return LeftOpen(f"{said} ({self.function.__code__.co_filename}:{getattr(node, 'lineno', 0)})")
 
     def block(self, statements: list[ast.stmt], at: At) -> At | None:
         """Return what is known after some statements; None if nothing follows them."""
@@ -239,7 +231,7 @@ class Body:
             for inner in ast.walk(part):
                 if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name):
                     called = inner.func.id
-                    theirs = self.walk.function(called) is not None
+                    theirs = called in self.walk.functions
                     if (theirs and self.walk.matters(called)) or (not theirs and called in WORDS):
                         raise self.fail(inner, f"{called} is called in an expression")
 
@@ -273,7 +265,7 @@ class Body:
     def call(self, node: ast.Call, called: str, at: At) -> At:
         """Return what is known after a statement that calls a function."""
         own = bool(self.own) and len(node.args) > 1 and ast.unparse(node.args[1]) == self.own
-        if self.walk.function(called) is not None:
+        if called in self.walk.functions:
             if not self.walk.matters(called):
                 return at
             if not own:
@@ -297,10 +289,6 @@ class Body:
         if not (at.closed and at.working and whom and whom == at.fresh == at.leader):
             raise self.fail(node, "it connects to a process that it does not yet follow, or that no oracle named")
         return replace(at, closed=False, fresh="")
-
-
-def is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def either(one: At | None, other: At | None) -> At | None:

@@ -15,7 +15,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from types import FunctionType, ModuleType
-from typing import Annotated, Any, TypedDict, TypeVar, Unpack, cast, overload
+from typing import Annotated, Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from zabspec.errors import ConfigError as ConfigError
 from zabspec.language.layout.kinds import NOTHING, Int, NodeId, OptionalInt, Record, Seq
@@ -33,6 +33,8 @@ Step = TypeVar("Step", bound=Callable[[Any, Any], None])
 Change = TypeVar("Change", bound=Callable[[Any], None])
 Does = TypeVar("Does", bound=Callable[..., None])
 Looks = TypeVar("Looks", bound=Callable[..., bool])
+Test = TypeVar("Test")
+When = Callable[[Any, Any], bool]  # whether a process can take a step
 
 
 class ProtocolError(ConfigError):
@@ -435,17 +437,17 @@ def check_fairness(fair: object, fair_to: object, budget: str) -> None:
         raise ProtocolError('fair=False contradicts fair_to="action": the first means that no process need take it')
 
 
-class Optional(TypedDict, total=False):
+class Optional(TypedDict, Generic[Test], total=False):
     """What every step may have: when it is possible, the budget that it spends, its pace, its name, its fairness."""
 
-    when: Callable[[Any, Any], bool] | None
+    when: Test | None
     budget: str
     every: int
     name: str
     fair: bool | str
 
 
-def marking(mark: str, given: Optional, fair: bool = True, **more: Any) -> Callable[[Does], Does]:
+def marking(mark: str, given: Optional[Any], fair: bool = True, **more: Any) -> Callable[[Does], Does]:
     """Return the decorator that marks a step."""
     fairness, budget = given.get("fair", fair), given.get("budget", "")
     asked = given.get("when")
@@ -468,11 +470,11 @@ def action(bare: Step, /) -> Step: ...
 
 
 @overload
-def action(*, fair_to: str = "process", **given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+def action(*, fair_to: str = "process", **given: Unpack[Optional[When]]) -> Callable[[Step], Step]: ...
 
 
 def action(
-    bare: Step | None = None, /, *, fair_to: str = "process", **given: Unpack[Optional]
+    bare: Step | None = None, /, *, fair_to: str = "process", **given: Unpack[Optional[When]]
 ) -> Step | Callable[[Step], Step]:
     """Mark what a process p does by itself, `(s, p)`, whenever `when(s, p)` holds.
 
@@ -488,7 +490,7 @@ def action(
     return mark if bare is None else mark(bare)
 
 
-def fires(timer: str, /, **given: Unpack[Optional]) -> Callable[[Step], Step]:
+def fires(timer: str, /, **given: Unpack[Optional[When]]) -> Callable[[Step], Step]:
     """Mark what a process does when a timer of it fires, `(s, p)`.
 
     It is possible while that timer is armed, which it then no longer is. Everything else is as for an `action`.
@@ -503,10 +505,10 @@ def joins(bare: Step, /) -> Step: ...
 
 
 @overload
-def joins(**given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+def joins(**given: Unpack[Optional[When]]) -> Callable[[Step], Step]: ...
 
 
-def joins(bare: Step | None = None, /, **given: Unpack[Optional]) -> Step | Callable[[Step], Step]:
+def joins(bare: Step | None = None, /, **given: Unpack[Optional[When]]) -> Step | Callable[[Step], Step]:
     """Mark what a process does when it becomes a member, `(s, p)`.
 
     It is possible for a process that never was a member. It need not happen, unless it is `fair`. Everything else is as
@@ -521,10 +523,10 @@ def leaves(bare: Step, /) -> Step: ...
 
 
 @overload
-def leaves(**given: Unpack[Optional]) -> Callable[[Step], Step]: ...
+def leaves(**given: Unpack[Optional[When]]) -> Callable[[Step], Step]: ...
 
 
-def leaves(bare: Step | None = None, /, **given: Unpack[Optional]) -> Step | Callable[[Step], Step]:
+def leaves(bare: Step | None = None, /, **given: Unpack[Optional[When]]) -> Step | Callable[[Step], Step]:
     """Mark what a member does as the last thing before it leaves for good, `(s, p)`.
 
     It need not happen, unless it is `fair`. Everything else is as for an `action`.
@@ -539,26 +541,12 @@ def environment_step(bare: Change, /) -> Change: ...
 
 @overload
 def environment_step(
-    *,
-    when: Callable[[Any], bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    everywhere: bool = False,
-    fair: bool | str = False,
+    *, everywhere: bool = False, **given: Unpack[Optional[Callable[[Any], bool]]]
 ) -> Callable[[Change], Change]: ...
 
 
 def environment_step(
-    bare: Change | None = None,
-    /,
-    *,
-    when: Callable[[Any], bool] | None = None,
-    budget: str = "",
-    every: int = 40,
-    name: str = "",
-    everywhere: bool = False,
-    fair: bool | str = False,
+    bare: Change | None = None, /, *, everywhere: bool = False, **given: Unpack[Optional[Callable[[Any], bool]]]
 ) -> Change | Callable[[Change], Change]:
     """Mark what the environment does, `(s)`, whenever `when(s)` holds.
 
@@ -566,8 +554,7 @@ def environment_step(
     election does that is not modelled, or the initial values of processes. No fair run has to take it, but with
     `fair="weak"` or `fair="strong"`, as of an action.
     """
-    given = Optional(when=cast(Any, when), budget=budget, every=every, name=name, fair=fair)
-    mark = marking("made_change", given, everywhere=everywhere, together=True)
+    mark = marking("made_change", given, fair=False, everywhere=everywhere, together=True)
     return mark if bare is None else mark(bare)
 
 

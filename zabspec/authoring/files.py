@@ -19,7 +19,6 @@ from contextlib import contextmanager
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import TypeGuard
 
 from zabspec.authoring.checks import OURS, check_texts
 from zabspec.authoring.declaration import ConfigError, Declaration, ProtocolError
@@ -119,7 +118,7 @@ def _from_file(path: Path) -> tuple[ModuleType, list[str], Named, list[ModuleTyp
     linecache.checkcache(file)
     sys.modules[name] = module
     try:
-        with _Beside(Path(file).parent, name) as beside, unchanged_builtins():
+        with _Beside(Path(file).parent, name) as beside, _as_written(beside.folder), unchanged_builtins():
             exec(code, module.__dict__)
             named = named_by(module)
     except (Exception, SystemExit) as problem:  # one that ends the command would end it as if all had held
@@ -168,7 +167,6 @@ class _Beside:
     def __init__(self, folder: Path, own: str) -> None:
         self.folder, self.own = str(folder), own
         self.modules: list[ModuleType] = []
-        self.as_written = _AsWritten(self.folder)
 
     def __enter__(self) -> _Beside:
         self.before = set(sys.modules)
@@ -177,11 +175,9 @@ class _Beside:
             del sys.modules[name]
         importlib.invalidate_caches()
         sys.path.insert(0, self.folder)
-        self.as_written.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.as_written.__exit__(*_)
         if self.folder in sys.path:
             sys.path.remove(self.folder)
         for name, module in self.there().items():
@@ -227,27 +223,25 @@ class _Written(SourceFileLoader):
         return text
 
 
-class _AsWritten:
-    """Imports modules of a folder, and of its packages, from their current files while sources are read."""
+@contextmanager
+def _as_written(folder: str) -> Iterator[None]:
+    """Import modules of a folder, and of its packages, from their current files while sources are read."""
+    hook = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (_Written, SOURCE_SUFFIXES))
+    _forget_finders(folder)
+    sys.path_hooks.insert(0, hook)
+    try:
+        yield
+    finally:
+        if hook in sys.path_hooks:
+            sys.path_hooks.remove(hook)
+        _forget_finders(folder)
 
-    def __init__(self, folder: str) -> None:
-        self.folder = folder
-        self.hook = FileFinder.path_hook((ExtensionFileLoader, EXTENSION_SUFFIXES), (_Written, SOURCE_SUFFIXES))
 
-    def __enter__(self) -> None:
-        self._forget()
-        sys.path_hooks.insert(0, self.hook)
-
-    def __exit__(self, *_: object) -> None:
-        if self.hook in sys.path_hooks:
-            sys.path_hooks.remove(self.hook)
-        self._forget()
-
-    def _forget(self) -> None:
-        """Drop Python's cached finders for the folder and what is in it."""
-        for path in list(sys.path_importer_cache):
-            if path == self.folder or path.startswith(self.folder + os.sep):
-                del sys.path_importer_cache[path]
+def _forget_finders(folder: str) -> None:
+    """Drop Python's cached finders for a folder and what is in it."""
+    for path in list(sys.path_importer_cache):
+        if path == folder or path.startswith(folder + os.sep):
+            del sys.path_importer_cache[path]
 
 
 def _from_package(name: str) -> tuple[ModuleType, list[str], Named, list[ModuleType]]:
@@ -257,7 +251,7 @@ def _from_package(name: str) -> tuple[ModuleType, list[str], Named, list[ModuleT
     forget_loaded(name)
     try:
         sys.path.insert(0, os.getcwd())
-        with _AsWritten(os.getcwd()), unchanged_builtins():
+        with _as_written(os.getcwd()), unchanged_builtins():
             module = importlib.import_module(name)
             named = named_by(module)
     except ModuleNotFoundError as problem:
@@ -368,13 +362,9 @@ def check_plain_names(name: str, file: str, tree: ast.Module) -> None:
             module = ast.unparse(node.value) if isinstance(node, ast.Attribute) else ""
             if module in bound and isinstance(node, ast.Attribute) and given:
                 place = place_at(file, node)
-                used = sorted({x.attr for x in ast.walk(tree) if is_of(x, module)})
+                there = (x for x in ast.walk(tree) if isinstance(x, ast.Attribute))
+                used = sorted({x.attr for x in there if ast.unparse(x.value) == module})
                 said = f"import it by its name, as `from zabcheck.language import {', '.join(used)}`"
                 raise ProtocolError(
                     f"{name}:{place.line}: {module}.{node.attr} is not a word of the language: {said}", place
                 )
-
-
-def is_of(node: ast.AST, module: str) -> TypeGuard[ast.Attribute]:
-    """Return whether a piece of syntax is a name in a module."""
-    return isinstance(node, ast.Attribute) and ast.unparse(node.value) == module

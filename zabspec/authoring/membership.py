@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from types import FunctionType
 
 from zabspec.authoring.alternatives import CHOICES
-from zabspec.authoring.declaration import Action, Declaration, ProtocolError, Size
-from zabspec.authoring.places import misdeclared
+from zabspec.authoring.declaration import Action, Declaration, Size
+from zabspec.authoring.places import about, misdeclared
 from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.kinds import SetOf
 from zabspec.language.layout.schema import Field, Role
@@ -109,9 +109,8 @@ def check_sizes(name: str, fields: Iterable[Field], begins: Iterable[FunctionTyp
             raise misdeclared(name, ("field", f.name), f"{f.name} is on a disk: {WITHOUT}, or omit members")
     for function in begins:
         if not global_names(function.__code__).isdisjoint({"send", *CHOICES}):
-            line = function.__code__.co_firstlineno
             said = "on_start runs for every process, member or not, and cannot send: a member starts with an action"
-            raise ProtocolError(f"{name}:{line}: {said}, and one that joins in @joins")
+            raise about(function, f"{said}, and one that joins in @joins", name)
 
 
 # --- what the world does --------------------------------------------------------------------------

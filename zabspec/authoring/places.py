@@ -6,12 +6,13 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from types import FunctionType
 
 from zabspec.authoring.declaration import ProtocolError
 from zabspec.authoring.sources import last_read
 from zabspec.language.layout.diagnostics import place_at
-from zabspec.language.layout.place import SourcePlace
-from zabspec.language.layout.source import known_tree
+from zabspec.language.layout.place import SourcePlace, relative
+from zabspec.language.layout.source import calls_of, known_tree
 
 
 def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
@@ -29,6 +30,12 @@ def misdeclared(name: str, what: tuple[str, ...], reason: str) -> ProtocolError:
     return ProtocolError(f"{where}: {reason}", place)
 
 
+def about(function: FunctionType, reason: str, name: str = "") -> ProtocolError:
+    """Return the error about a function, with its place; it begins with the name of the protocol, or with the file."""
+    place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
+    return ProtocolError(f"{name or relative(place.file)}:{place.line}: {reason}", place)
+
+
 def with_place(name: str, sentence: str) -> ProtocolError:
     """Return a sentence that begins with a line of a protocol's file as an error with that place."""
     found = re.match(rf"{re.escape(name)}:(\d+): ", sentence)
@@ -44,7 +51,7 @@ def place_of(name: str, what: tuple[str, ...]) -> SourcePlace | None:
         return None
     found = list(declared(tree, what))
     if not found and what[0] in ("budget", "argument", "variant", "start"):
-        found = list(calls(tree, ("declare",)))
+        found += calls(tree, "declare")
     if not found:
         return None
     node = found[-1]  # of what is declared twice the second time
@@ -58,16 +65,9 @@ def file_of(name: str) -> str:
     return (getattr(sys.modules.get(known.module.__name__), "__file__", None) or "") if known is not None else ""
 
 
-def calls(tree: ast.AST, names: tuple[str, ...]) -> Iterator[ast.Call]:
-    """Yield the calls of some functions, by their plain names or as attributes, in source order."""
-    found = [
-        x
-        for x in ast.walk(tree)
-        if isinstance(x, ast.Call)
-        and (x.func.id if isinstance(x.func, ast.Name) else x.func.attr if isinstance(x.func, ast.Attribute) else "")
-        in names
-    ]
-    yield from sorted(found, key=lambda x: (x.lineno, x.col_offset))
+def calls(tree: ast.AST, *names: str) -> list[ast.Call]:
+    """Return the calls of some functions in source order."""
+    return sorted(calls_of(tree, *names), key=lambda x: (x.lineno, x.col_offset))
 
 
 def names_it(node: ast.Call, name: str) -> bool:
@@ -95,16 +95,16 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
                 case ast.Assign(targets=[ast.Name(id=known) as at]):
                     yield from [at] if known == what[2] else []
     elif kind == "budget":
-        for call in calls(tree, ("declare",)):
+        for call in calls(tree, "declare"):
             yield from keys_of(next((k.value for k in call.keywords if k.arg == "budgets"), call), name)
     elif kind == "role":
-        for call in calls(tree, ("declare",)):
+        for call in calls(tree, "declare"):
             yield from keys_of(next((k.value for k in call.keywords if k.arg == "roles"), call), name)
     elif kind == "argument":
-        for call in calls(tree, ("declare",)):
+        for call in calls(tree, "declare"):
             yield from (k.value for k in call.keywords if k.arg == name)
     elif kind in ("variant", "start"):
-        yield from (x for x in calls(tree, (kind.capitalize(),)) if names_it(x, name))
+        yield from (x for x in calls(tree, kind.capitalize()) if names_it(x, name))
     elif kind == "constant":
         for x in tree.body:
             if isinstance(x, ast.Assign):

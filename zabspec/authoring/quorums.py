@@ -19,7 +19,7 @@ from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.kinds import Kind, MessageUnion, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace, relative
 from zabspec.language.layout.schema import Field
-from zabspec.language.layout.source import annotated, definition
+from zabspec.language.layout.source import annotated, calls_of, definition, indexed
 from zabspec.quorums import MAJORITY, system_of
 
 NOT_COUNTED = ((ast.Gt, 0), (ast.Eq, 0), (ast.NotEq, 0), (ast.GtE, 1), (ast.Lt, 1))  # a set is empty, or is not
@@ -118,7 +118,7 @@ def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]
     """Yield what in a function may count processes: the line, and what it does there."""
     node = definition(function)
     members = {a.arg for a in node.args.args if a.annotation is not None and annotated(a.annotation) == "Members"}
-    bounds = {id(part) for call in calls(node, "range") for part in call.args} | set(scales(node))
+    bounds = {id(part) for call in calls_of(node, "range") for part in call.args} | set(scales(node))
     tests = {
         id(test.left)
         for test in ast.walk(node)
@@ -131,7 +131,8 @@ def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]
             case ast.Attribute(attr="NODES") if id(part) not in bounds:
                 yield part.lineno, "calculates with s.NODES"
             case ast.Call(func=ast.Name(id="len"), args=[of]) if id(part) not in tests and (
-                isinstance(of, ast.SetComp) or root(of) in (sets if isinstance(root_of(of), ast.Attribute) else members)
+                isinstance(of, ast.SetComp)
+                or root(of) in (sets if isinstance(indexed(of)[0], ast.Attribute) else members)
             ):
                 yield part.lineno, "uses the size of a set of processes"
             case ast.Call(func=ast.Name(id="sum"), args=[ast.GeneratorExp(generators=loops)]) if any(
@@ -153,35 +154,21 @@ def scales(node: ast.AST) -> Iterator[int]:
                 yield from (id(a) for a, b in ((left, right), (right, left)) if not isinstance(b, ast.Constant))
 
 
-def calls(node: ast.AST, name: str) -> Iterator[ast.Call]:
-    """Yield the calls of a function in a piece of source."""
-    for part in ast.walk(node):
-        if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
-            yield part
-
-
 def is_emptiness(op: ast.cmpop, other: ast.expr) -> bool:
     """Return whether a comparison of a size only tests for emptiness."""
     return isinstance(other, ast.Constant) and any(isinstance(op, o) and other.value == n for o, n in NOT_COUNTED)
 
 
-def root_of(node: ast.expr) -> ast.expr:
-    """Return what a place is indexed from: `s.votes` of `s.votes[p]`."""
-    while isinstance(node, ast.Subscript):
-        node = node.value
-    return node
-
-
 def root(node: ast.expr) -> str:
     """Return the name of the field, or of the parameter, that a place is in."""
-    found = root_of(node)
+    found, _ = indexed(node)
     return found.attr if isinstance(found, ast.Attribute) else found.id if isinstance(found, ast.Name) else ""
 
 
 def over_processes(loop: ast.For | ast.comprehension, sets: Collection[str]) -> bool:
     """Return whether a loop goes through processes: `range(s.NODES)`, or a set of them."""
-    named = [part for call in calls(loop.iter, "range") for part in ast.walk(call)]
-    if any(calls(loop.iter, "processes")):
+    named = [part for call in calls_of(loop.iter, "range") for part in ast.walk(call)]
+    if any(calls_of(loop.iter, "processes")):
         return True
     return any(isinstance(p, ast.Attribute) and p.attr == "NODES" for p in named) or root(loop.iter) in sets
 

@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import chain
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -67,14 +68,14 @@ from zabspec.authoring.membership import (
     check_sizes,
     member_fields,
 )  # fmt: skip
-from zabspec.authoring.places import misdeclared, with_place
+from zabspec.authoring.places import about, misdeclared, with_place
 from zabspec.authoring.roles import RoleTypes, check_processes
 from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.front.expressions import KERNEL
 from zabspec.language.layout.bytecode import global_names, names_in
 from zabspec.language.layout.kinds import Int, Message, MessageUnion, Seq
-from zabspec.language.layout.place import SourcePlace, is_own_file, relative
+from zabspec.language.layout.place import SourcePlace, is_own_file
 from zabspec.language.layout.schema import Field, Role
 from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
 from zabspec.language.program import OVERSEEING
@@ -84,6 +85,7 @@ from zabspec.language.python.meanings import is_number, is_value
 from zabspec.properties import BUILT_IN, DEADLOCK, TERMINAL, ProgressProperty, Property, first_paragraph
 from zabspec.roles import type_name
 from zabspec.worlds import actor, connections, datagrams, priority
+from zabspec.worlds.actor import HOOKS
 from zabspec.worlds.steps import BUDGETS, CONNECTIONS, DATAGRAMS
 
 # What the language says itself: a function of that name would mean another thing in another world.
@@ -92,57 +94,6 @@ OWN = "__own"
 MADE = (OWN, OF_EVERY_MESSAGE, name_of(""))  # the ends of names that are made of others
 WORDS_OF_ROLES = frozenset({"any_of", "any_process", "is_a", "only", "processes"})  # the same, of a text with roles
 NO_DOCSTRING = "no docstring" + (", as Python's -OO drops them" if sys.flags.optimize > 1 else "")
-# Of what stands between a protocol and its world, what no text says: it is the world's, or follows from the marks.
-WRITTEN = frozenset(
-    {
-        "abcasts_left",
-        "may_act",
-        "on_act",
-        "goes_on",
-        "may_recover",
-        "crashes_spent",
-        "power_losses_spent",
-        "outages_spent",
-        "may_change",
-        "on_change",
-        "went_down",
-        "after_event",
-        "came_up",
-        "awaits_budget",
-        "fill_budgets",
-        "begin_at",
-        "outranks",
-        "elections_left",
-        "spend_election",
-        "on_act_every",
-        "on_change_every",
-        # of failures within steps and disks (`worlds/crash_within.py`, `worlds/storage.py`)
-        "begin_inside",
-        "breaks_off",
-        "came_back",
-        "crash",
-        "end_inside",
-        "fill_power_losses",
-        "has_stored",
-        "its_turn_in",
-        "lose_power",
-        "may_fail",
-        "may_fail_acting",
-        "may_fail_electing",
-        "may_fail_inside",
-        "may_fail_inside_with",
-        "may_lose_all",
-        "outage",
-    }
-)
-HOOKS = (
-    frozenset(  # what a protocol may provide (`worlds/actor.py`)
-        name
-        for name, value in vars(actor).items()
-        if isinstance(value, FunctionType) and value.__module__ == actor.__name__ and not hasattr(value, "acts")
-    )
-    - WRITTEN
-)
 TEXTS: Mapping[str, tuple[ModuleType, ...]] = {CONNECTIONS: (connections, priority), DATAGRAMS: (datagrams,)}
 
 
@@ -397,9 +348,8 @@ class ProtocolSource:
                 raise misdeclared(self.name, ("argument", "ignored"), said)
         for name, function in self.receipts.items():
             if name not in {m.name for m in messages}:
-                place = SourcePlace(function.__code__.co_filename, function.__code__.co_firstlineno)
                 said = f"{function.__name__} receives {name}, which is no message: class {name}(MessageType)"
-                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+                raise about(function, said, self.name)
 
     def _check_reading(self, f: Field) -> None:
         """Check that the words for an entry of a field contain each of its numbers."""
@@ -512,9 +462,7 @@ class ProtocolSource:
             theirs = steps if module.__name__.startswith(WORLD_OF) else set()  # which it calls on purpose
             known = {name for f in own for name in global_names(f.__code__)} - theirs | {f.__name__ for f in own}
             for name in sorted(known & mine.keys()):
-                place = SourcePlace(mine[name].__code__.co_filename, mine[name].__code__.co_firstlineno)
-                said = f"the world has a {name} of its own: rename yours"
-                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+                raise about(mine[name], f"the world has a {name} of its own: rename yours", self.name)
 
     @property
     def marked(self) -> Marked:
@@ -579,9 +527,7 @@ class ProtocolSource:
         functions += [f for name, f in vars(self.module).items() if name in hooks]
         for f in functions:
             if f.__name__ in kept:
-                place = SourcePlace(f.__code__.co_filename, f.__code__.co_firstlineno)
-                said = f"the world has a {f.__name__} of its own: rename yours"
-                raise ProtocolError(f"{self.name}:{place.line}: {said}", place)
+                raise about(f, f"the world has a {f.__name__} of its own: rename yours", self.name)
         for m in union.messages:
             if m.name in kept:
                 raise ProtocolError(f"{self.name}: the world has a {m.name} of its own: rename your message")
@@ -750,10 +696,8 @@ class _Reader:
         return of_its_own(package) and function.__module__.startswith(f"{package}.")
 
     def fail(self, function: FunctionType, problem: str) -> ProtocolError:
-        code = function.__code__
-        place = SourcePlace(code.co_filename, code.co_firstlineno)
-        own = code.co_filename == (self.module.__file__ or "")
-        return ProtocolError(f"{self.name if own else relative(code.co_filename)}:{place.line}: {problem}", place)
+        own = function.__code__.co_filename == (self.module.__file__ or "")
+        return about(function, problem, self.name if own else "")
 
     def declared_variants(self) -> Mapping[str, Variant]:
         """Return the variants by name; for a named module, those of its list or mapping."""
@@ -885,7 +829,7 @@ class _Reader:
             self.variants, "is_down" in self.functions,
             {kind: frozenset(s.to for s in self.sent if s.kind == kind) for kind in kinds},
             self.hooks, {kind: role for kind, f in receipts.items() if (role := self.role_of(f))},
-            self.typed_by_role(), *self.asked_of_clocks(),
+            self.all_functions if self.roles else (), *self.asked_of_clocks(),
             tuple(self.reached(f for n, f in self.functions.items() if n in self.starting)),
             tuple(self.named(name) for name in (self.declared.oracle,) if name), self.read.released, initial,
             deadlock,
@@ -893,7 +837,7 @@ class _Reader:
 
     def mark_apart(self, apart: Mapping[str, str]) -> None:
         """Mark every function with the names that have a meaning of their own in its source."""
-        for function in (*self.functions.values(), *(f for functions in self.instead.values() for f in functions)):
+        for function in self.all_functions:
             keys = self.keys.get(id(function.__globals__))
             vars(function)["apart"] = apart if keys is None else {**apart, **keys}
             if keys is not None:
@@ -908,10 +852,10 @@ class _Reader:
         kinds = self.annotations(function) if self.roles else []
         return kinds[1] if len(kinds) > 1 and kinds[1] in self.roles else ""
 
-    def typed_by_role(self) -> tuple[FunctionType, ...]:
-        """Return the functions of the source and of variants if there are roles."""
-        stand_in = [f for functions in self.instead.values() for f in functions]
-        return tuple(dict.fromkeys((*self.functions.values(), *stand_in))) if self.roles else ()
+    @property
+    def all_functions(self) -> tuple[FunctionType, ...]:
+        """Return the functions of the source and of variants."""
+        return tuple(dict.fromkeys((*self.functions.values(), *chain.from_iterable(self.instead.values()))))
 
     def asked_of_clocks(self) -> tuple[frozenset[str], SourcePlace | None]:
         """Return the fields that functions assign to, and where one reads how far clocks are ahead.
@@ -920,10 +864,9 @@ class _Reader:
         """
         if self.declared.drift is None:
             return frozenset(), None
-        stand_in = [f for functions in self.instead.values() for f in functions]
         assigned: set[str] = set()
         asks: SourcePlace | None = None
-        for f in dict.fromkeys((*self.functions.values(), *stand_in)):
+        for f in self.all_functions:
             for part in ast.walk(self.node(f)):
                 match part:
                     case ast.Subscript(value=ast.Attribute(attr=name), ctx=ast.Store()):
@@ -962,12 +905,15 @@ class _Reader:
                 out.setdefault(hook, {})[kind] = function.__name__
         return out
 
+    def doing(self, names: Iterable[str]) -> list[FunctionType]:
+        """Return the functions of some names, with those that stand in for them in some variant."""
+        given = ((self.functions.get(name), *self.instead.get(name, ())) for name in names)
+        return [f for of_name in given for f in of_name if f is not None]
+
     def acting(self, marked: Marked) -> list[FunctionType]:
         """Return the functions that the world calls for a process that acts."""
-        roots = [f for n, f in self.functions.items() if n in ACTING & self.called]
         by_role = [name for functions in self.hooks.values() for name in functions.values()]
-        roots += [f for name in by_role for f in (self.functions[name], *self.instead.get(name, []))]
-        roots += [f for n, functions in self.instead.items() if n in ACTING & self.called for f in functions]
+        roots = self.doing([*sorted(ACTING & self.called), *by_role])
         return [*roots, *marked.receipts.values(), *(a.function for a in marked.actions)]
 
     def handlers(self, marked: Marked, observations: Iterable[FunctionType]) -> list[FunctionType]:
@@ -1010,10 +956,7 @@ class _Reader:
             self.check_itself(f)
         roots = self.acting(marked)
         looks = [a.when for a in (*actions, *changes) if a.when is not None]
-        looks += [f for n, f in self.functions.items() if n in LOOKING & self.called]
-        for name in self.hooks.get("timer_armed", {}).values():
-            looks += [self.functions[name], *self.instead.get(name, [])]
-        looks += [f for n, functions in self.instead.items() if n in LOOKING & self.called for f in functions]
+        looks += self.doing([*sorted(LOOKING & self.called), *self.hooks.get("timer_armed", {}).values()])
         may_write = {Role.PERSISTENT, Role.VOLATILE, Role.SHARED}
         for functions, roles in (
             (self.reached(roots), may_write),
@@ -1072,7 +1015,7 @@ class _Reader:
     def helpers(self) -> dict[str, FunctionType]:
         """Return the functions beside those of variants, in modules of their own."""
         out: dict[str, FunctionType] = {}
-        for function in (f for functions in self.instead.values() for f in functions):
+        for function in chain.from_iterable(self.instead.values()):
             for name, value in function.__globals__.items():
                 if isinstance(value, FunctionType) and value.__module__ == function.__module__:
                     out.setdefault(name, value)
@@ -1084,8 +1027,7 @@ class _Reader:
         In such a step the other processes continue when one has failed, and their choices then would not be told apart.
         """
         parts = ("on_elected", "on_follow") if self.declared.elects else ()
-        does = [self.functions[n] for n in parts] + [f for n in parts for f in self.instead.get(n, [])]
-        for f in self.reached(does):
+        for f in self.reached(self.doing(parts)):
             if not CHOICES.isdisjoint(global_names(f.__code__)):
                 return f"{self.name}:{f.__code__.co_firstlineno}: {f.__name__}"
         return ""
@@ -1297,12 +1239,7 @@ class _Reader:
             if name in receipts:
                 raise self.fail(receipts[name], f"{name} is received here, but declared ignored")
         acting = self.reached(roots)
-        hooks = {
-            name: [
-                taken(self.node(f)) for f in (self.functions.get(name), *self.instead.get(name, [])) if f is not None
-            ]
-            for name in TAKES_ALL.values()
-        }
+        hooks = {name: [taken(self.node(f)) for f in self.doing([name])] for name in TAKES_ALL.values()}
         self.sent = sendings(acting, self.node, self.instead, roots)
         for sent in unreceived(self.sent, self.declared.world, receipts, hooks):
             if sent.kind in ignored:

@@ -11,7 +11,7 @@ passed and returned, to whom a message is sent, who is given as its sender, and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -20,7 +20,7 @@ from zabspec.authoring.declaration import ProtocolError
 from zabspec.language.layout.kinds import Kind, Message, NodeId, Record, Seq, SetOf
 from zabspec.language.layout.place import SourcePlace
 from zabspec.language.layout.schema import NODE, Field
-from zabspec.language.layout.source import annotated, definition
+from zabspec.language.layout.source import annotated, calls_of, definition, indexed
 from zabspec.roles import type_name
 
 ANY = ""  # of a process: its role is not known
@@ -116,17 +116,11 @@ class Reader:
         self.known: dict[str, Value | None] = dict(types.parameters(function))
         self.asked = {  # names whose role the function tests, each with the roles
             (call.args[1].id, call.args[2].id)
-            for call in self.calls("is_a")
+            for call in calls_of(self.node, "is_a")
             if len(call.args) == 3 and isinstance(call.args[1], ast.Name) and isinstance(call.args[2], ast.Name)
         }
         for _ in range(2):  # a name may get its value from one that is further down in the function
             self.learn()
-
-    def calls(self, name: str) -> Iterator[ast.Call]:
-        """Return every call of a function by its name."""
-        for part in ast.walk(self.node):
-            if isinstance(part, ast.Call) and isinstance(part.func, ast.Name) and part.func.id == name:
-                yield part
 
     def fail(self, node: ast.AST, said: str) -> ProtocolError:
         place = SourcePlace(self.function.__code__.co_filename, getattr(node, "lineno", self.node.lineno))
@@ -176,9 +170,8 @@ class Reader:
 
     def kind_of(self, node: ast.expr) -> Kind | None:
         """Return the kind of a place of the state, or of a part of a message."""
-        indices, base = 0, node
-        while isinstance(base, ast.Subscript):
-            indices, base = indices + 1, base.value
+        base, given = indexed(node)
+        indices = len(given)
         if not isinstance(base, ast.Attribute):
             return None
         within = self.kind_of(base.value) if isinstance(base.value, ast.Attribute | ast.Subscript) else None
@@ -241,7 +234,7 @@ class Reader:
             ProtocolError: a process of another role is used where one of a certain role is required.
         """
         for name, at in OF_ROLE.items():
-            for call in self.calls(name):
+            for call in calls_of(self.node, name):
                 self.check_role(call, at)
         for part in ast.walk(self.node):
             match part:
@@ -303,9 +296,8 @@ class Reader:
 
     def check_index(self, node: ast.Subscript) -> None:
         """Check the process that indexes a field, or is a key of a map."""
-        depth, base = 0, node.value
-        while isinstance(base, ast.Subscript):
-            depth, base = depth + 1, base.value
+        base, given = indexed(node.value)
+        depth = len(given)
         if isinstance(base, ast.Attribute) and isinstance(base.value, ast.Name):
             field = self.types.fields.get(base.attr)
             if field is None:

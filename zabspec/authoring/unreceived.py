@@ -66,29 +66,18 @@ class _Text:
         known = self.called(e) if isinstance(e, ast.Call) else None
         return known.name if isinstance(known, MessageName) else ""
 
-    def sources(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> list[ast.Call | str]:
-        """Yield where a message comes from: the expressions that make it, and parameters by name."""
+    def sources(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> list[ast.Call | str | None]:
+        """Return where a message comes from: the expressions that make it, and parameters by name; None: elsewhere."""
         match e:
             case ast.Call() if self.made(e):
                 return [e]
             case ast.IfExp():
                 return [*self.sources(e.body, seen), *self.sources(e.orelse, seen)]
             case ast.Name(id=name) if name in self.params:
-                return [name]
-            case ast.Name(id=name) if name not in seen:
-                return [x for value in self.given.get(name, []) for x in self.sources(value, seen | {name})]
-        return []
-
-    def is_followed(self, e: ast.expr, seen: frozenset[str] = frozenset()) -> bool:
-        """Return whether `sources` finds all that a message may come from."""
-        match e:
-            case ast.IfExp():
-                return self.is_followed(e.body, seen) and self.is_followed(e.orelse, seen)
-            case ast.Name(id=name) if name in self.params or name in seen:
-                return name not in self.given
-            case ast.Name(id=name) if name in self.given:
-                return all(self.is_followed(value, seen | {name}) for value in self.given[name])
-        return bool(self.made(e))
+                return [name, *([None] if name in self.given else [])]
+            case ast.Name(id=name) if name in self.given and name not in seen:
+                return [x for value in self.given[name] for x in self.sources(value, seen | {name})]
+        return [None]
 
 
 def sendings(
@@ -121,6 +110,7 @@ def sendings(
                         if isinstance(source, ast.Call):
                             sent.add(source)
                             out.add(Sending(text.made(source), to, f, source.lineno))
+                        if not isinstance(source, str):
                             continue
                         passes[f].setdefault(order.index(source), set()).add(to)
                         known = f.__globals__.get(text.params[source])
@@ -130,7 +120,7 @@ def sendings(
         out |= {Sending(text.made(c), ANY, f, c.lineno) for c in text.calls if text.made(c) and c not in sent}
         for call in text.calls:
             for e, to in arguments(text, call, passes, instead):
-                if not text.is_followed(e):
+                if None in text.sources(e):
                     out.add(Sending("", to, f, call.lineno))
     for f in {*roots, *(f for functions in instead.values() for f in functions)} & passes.keys():
         out |= {Sending("", to, f, f.__code__.co_firstlineno) for places in passes[f].values() for to in places}

@@ -40,12 +40,6 @@ def own_names(module: ModuleType) -> dict[str, Any]:
     return own | enumerations | members
 
 
-def beside_of(function: FunctionType) -> Mapping[str, Any]:
-    """Return the names in the module of a function from another module than its protocol's, by key."""
-    found: Mapping[str, Any] = getattr(function, "beside", {})
-    return found
-
-
 @cache
 def marked(function: FunctionType, step: str) -> FunctionType:
     """Return a function with the mark of the paper's step that it stands for; itself, if it has that.
@@ -125,7 +119,7 @@ class Program:
         """Return the names in the modules of overrides that these may use, by key where names are kept apart."""
         found: dict[str, Any] = {}
         if self.apart:
-            return {k: v for f in self.overrides.values() for k, v in beside_of(f).items()}
+            return {k: v for f in self.overrides.values() for k, v in getattr(f, "beside", {}).items()}
         for function in self.overrides.values():
             for name, value in function.__globals__.items():
                 if isinstance(value, FunctionType) and value.__module__ == function.__module__:

@@ -19,85 +19,12 @@ ELECTION, FOLLOWING, LEADING, DOWN = 0, 1, 2, 3
 ELECTION_TIMER, HEARTBEAT_TIMER = 0, 1
 
 
-# --- what every protocol provides ----------------------------------------------------------------
+# --- what a protocol may provide ------------------------------------------------------------------
 
 
 def is_down(s: State, p: Node) -> bool:
     """Return whether process p has crashed and not started again."""
     return False
-
-
-def after_event(s: State) -> None:
-    """Let the simulator's judge look at the state after one of several events of a tick."""
-
-
-def fill_budgets(s: State) -> None:
-    """Fill the budgets that the protocol declares beside the world's."""
-
-
-def went_down(s: State, p: Node) -> None:
-    """Record that process p has crashed, in a world that tracks crashes."""
-
-
-def came_up(s: State, p: Node) -> None:
-    """Start process p again, which was down."""
-
-
-def may_recover(s: State, p: Node) -> bool:
-    """Return whether process p, which is down, may start again."""
-    return True
-
-
-def begin_at(s: State) -> None:
-    """Overwrite the initial values of processes with the protocol's start state, if the configuration names one."""
-
-
-def may_act(s: State, p: Node, k: int) -> bool:
-    """Return whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
-    return False
-
-
-def on_act(s: State, p: Node, k: int) -> None:
-    """Take the k-th internal step of process p."""
-
-
-def crashes_spent(s: State, k: int) -> int:
-    """Return how many crashes the k-th internal step of a process spends itself."""
-    return 0
-
-
-def power_losses_spent(s: State, k: int) -> int:
-    """Return how many power losses the k-th internal step of a process spends itself."""
-    return 0
-
-
-def outages_spent(s: State, k: int) -> int:
-    """Return how many outages the k-th internal step of a process spends itself."""
-    return 0
-
-
-def goes_on(s: State, k: int) -> bool:
-    """Return whether the k-th internal step is one of a process's clock, which continues while the process is down."""
-    return False
-
-
-def on_act_every(s: State, k: int) -> int:
-    """Return about how many ticks the simulator leaves between two of the k-th internal steps of a process."""
-    return 8
-
-
-def on_change_every(s: State, k: int) -> int:
-    """Return about how many ticks the simulator leaves between two of the k-th steps of the environment."""
-    return 8
-
-
-def may_change(s: State, k: int) -> bool:
-    """Return whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
-    return False
-
-
-def on_change(s: State, k: int) -> None:
-    """Take the k-th step of the environment."""
 
 
 def may_abcast(s: State, p: Node) -> bool:
@@ -142,20 +69,6 @@ def may_vote(s: State, p: Node) -> bool:
 def may_lead(s: State, l: Node) -> bool:
     """Return whether l, which takes part in an election that is one step, may be elected."""
     return True
-
-
-def outranks(s: State, p: Node, q: Node) -> bool:
-    """Return whether p's vote is no less than q's; it follows from the fields that the protocol names."""
-    return True
-
-
-def elections_left(s: State) -> bool:
-    """Return whether there may be another election in this run."""
-    return True
-
-
-def spend_election(s: State) -> None:
-    """Spend one election."""
 
 
 def on_elected(s: State, l: Node) -> None:
@@ -239,40 +152,142 @@ def on_timer(s: State, p: Node, timer: int) -> None:
     """Let one of p's timers fire."""
 
 
-# --- what a world of connections provides --------------------------------------------------------
+# --- over connections, which step may as well be taken before all others (`worlds/priority.py`) ------------------
 
 
-@provided(acts="f")
-def connect(s: State, f: Node, l: Node) -> None:
-    """Open a connection of follower f to l."""
+def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
+    """Return whether process f, which follows, may take m, the head of its channel, before anything else happens.
+
+    Nobody sees what it does with m, it sends nothing, and whatever ends its term leads to the same state without m.
+    """
+    return False
 
 
-@provided(acts="p")
-def disconnect(s: State, p: Node) -> None:
-    """Close process p's end of the connection it opened, and as a leader of all it accepted."""
+def hears_first(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
+    """Return whether leader l may take m from f before anything else happens."""
+    return False
 
 
-@provided(acts="f")
-def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
-    """Send m from a follower to the leader it follows."""
+def leaves_first(s: State, f: Node) -> bool:
+    """Return whether process f may learn of its leader's closed connection before anything else happens.
+
+    Its leader has closed the connection, and f has taken all that came.
+    """
+    return False
 
 
-@provided(acts="l")
-def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
-    """Send m from a leader to follower f."""
+def admits_first(s: State, l: Node) -> bool:
+    """Return whether a process must join leader l before l takes something first."""
+    return False
 
 
-# --- what a world of datagrams provides ----------------------------------------------------------
+def loses_when_learned(s: State) -> bool:
+    """Return whether a connection is lost when the first of its ends learns of it, and not before."""
+    return False
 
 
-@provided(acts="p")
-def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
-    """Send m from process p to q."""
+def is_changed_by_crash(s: State, p: Node) -> bool:
+    """Return whether a crash of p, which starts again at once, changes more than the crash budget."""
+    return True
 
 
-@provided(acts="p")
-def arm_timer(s: State, p: Node, timer: int) -> None:
-    """Arm one of p's timers again, from now."""
+# What a protocol may provide is above: what follows is the world's, or follows from the marks of a protocol.
+HOOKS = frozenset(name for name, f in [*globals().items()] if getattr(f, "__module__", "") == __name__)
+
+
+# --- between every protocol and its world ---------------------------------------------------------
+
+
+def after_event(s: State) -> None:
+    """Let the simulator's judge look at the state after one of several events of a tick."""
+
+
+def fill_budgets(s: State) -> None:
+    """Fill the budgets that the protocol declares beside the world's."""
+
+
+def went_down(s: State, p: Node) -> None:
+    """Record that process p has crashed, in a world that tracks crashes."""
+
+
+def came_up(s: State, p: Node) -> None:
+    """Start process p again, which was down."""
+
+
+def may_recover(s: State, p: Node) -> bool:
+    """Return whether process p, which is down, may start again."""
+    return True
+
+
+def begin_at(s: State) -> None:
+    """Overwrite the initial values of processes with the protocol's start state, if the configuration names one."""
+
+
+def may_act(s: State, p: Node, k: int) -> bool:
+    """Return whether process p may take the k-th of its internal steps now (0..ACTIONS-1)."""
+    return False
+
+
+def on_act(s: State, p: Node, k: int) -> None:
+    """Take the k-th internal step of process p."""
+
+
+def crashes_spent(s: State, k: int) -> int:
+    """Return how many crashes the k-th internal step of a process spends itself."""
+    return 0
+
+
+def power_losses_spent(s: State, k: int) -> int:
+    """Return how many power losses the k-th internal step of a process spends itself."""
+    return 0
+
+
+def outages_spent(s: State, k: int) -> int:
+    """Return how many outages the k-th internal step of a process spends itself."""
+    return 0
+
+
+def goes_on(s: State, k: int) -> bool:
+    """Return whether the k-th internal step is one of a process's clock, which continues while the process is down."""
+    return False
+
+
+def on_act_every(s: State, k: int) -> int:
+    """Return about how many ticks the simulator leaves between two of the k-th internal steps of a process."""
+    return 8
+
+
+def on_change_every(s: State, k: int) -> int:
+    """Return about how many ticks the simulator leaves between two of the k-th steps of the environment."""
+    return 8
+
+
+def may_change(s: State, k: int) -> bool:
+    """Return whether the k-th step of the environment (0..CHANGES-1), which no process takes, may happen now."""
+    return False
+
+
+def on_change(s: State, k: int) -> None:
+    """Take the k-th step of the environment."""
+
+
+def outranks(s: State, p: Node, q: Node) -> bool:
+    """Return whether p's vote is no less than q's; it follows from the fields that the protocol names."""
+    return True
+
+
+def elections_left(s: State) -> bool:
+    """Return whether there may be another election in this run."""
+    return True
+
+
+def spend_election(s: State) -> None:
+    """Spend one election."""
+
+
+def abcasts_left(s: State) -> bool:
+    """Return whether the application may abcast again in this run."""
+    return False
 
 
 # --- of a process with disks (`worlds/storage.py`) ------------------------------------------------
@@ -339,6 +354,50 @@ def crash(s: State, p: Node) -> None:
     """Crash process p: it loses its volatile fields, and its connections."""
 
 
+def has_stored(s: State, q: Node, t: Txn) -> bool:
+    """Return whether t is in h_q, and no loss of power can take it from there."""
+    return any(s.history[q][k] == t for k in range(len(s.history[q])))
+
+
+# --- what a world of connections provides --------------------------------------------------------
+
+
+@provided(acts="f")
+def connect(s: State, f: Node, l: Node) -> None:
+    """Open a connection of follower f to l."""
+
+
+@provided(acts="p")
+def disconnect(s: State, p: Node) -> None:
+    """Close process p's end of the connection it opened, and as a leader of all it accepted."""
+
+
+@provided(acts="f")
+def send_to_leader(s: State, f: Node, m: AnyMessage) -> None:
+    """Send m from a follower to the leader it follows."""
+
+
+@provided(acts="l")
+def send_to_follower(s: State, l: Node, f: Node, m: AnyMessage) -> None:
+    """Send m from a leader to follower f."""
+
+
+# --- what a world of datagrams provides ----------------------------------------------------------
+
+
+@provided(acts="p")
+def send(s: State, p: Node, q: Node, m: AnyMessage) -> None:
+    """Send m from process p to q."""
+
+
+@provided(acts="p")
+def arm_timer(s: State, p: Node, timer: int) -> None:
+    """Arm one of p's timers again, from now."""
+
+
+# --- of a process with disks (`worlds/storage.py`) ------------------------------------------------
+
+
 @provided(acts="p")
 def wrote(s: State, p: Node) -> None:
     """Record that a statement has written what p has on its disk; the language calls this after each one."""
@@ -347,11 +406,6 @@ def wrote(s: State, p: Node) -> None:
 @provided(acts="p")
 def force(s: State, p: Node) -> None:
     """Force all that p has written to its disk."""
-
-
-def has_stored(s: State, q: Node, t: Txn) -> bool:
-    """Return whether t is in h_q, and no loss of power can take it from there."""
-    return any(s.history[q][k] == t for k in range(len(s.history[q])))
 
 
 # --- what every world provides -------------------------------------------------------------------
@@ -370,11 +424,6 @@ def durable(s: State, point: int) -> bool:
 
 
 # --- what every world observes (`zabspec/history.py`) --------------------------------------------
-
-
-def abcasts_left(s: State) -> bool:
-    """Return whether the application may abcast again in this run."""
-    return False
 
 
 @provided(acts="p")
@@ -415,42 +464,3 @@ def end_leadership(s: State, p: Node) -> None:
 @provided(acts="p")
 def end_synchronization(s: State, p: Node) -> None:
     """Record that what process p has delivered in this pass, it delivered in Phase 2."""
-
-
-# --- over connections, which step may as well be taken before all others (`worlds/priority.py`) ------------------
-
-
-def takes_first(s: State, f: Node, m: AnyMessage) -> bool:
-    """Return whether process f, which follows, may take m, the head of its channel, before anything else happens.
-
-    Nobody sees what it does with m, it sends nothing, and whatever ends its term leads to the same state without m.
-    """
-    return False
-
-
-def hears_first(s: State, l: Node, f: Node, m: AnyMessage) -> bool:
-    """Return whether leader l may take m from f before anything else happens."""
-    return False
-
-
-def leaves_first(s: State, f: Node) -> bool:
-    """Return whether process f may learn of its leader's closed connection before anything else happens.
-
-    Its leader has closed the connection, and f has taken all that came.
-    """
-    return False
-
-
-def admits_first(s: State, l: Node) -> bool:
-    """Return whether a process must join leader l before l takes something first."""
-    return False
-
-
-def loses_when_learned(s: State) -> bool:
-    """Return whether a connection is lost when the first of its ends learns of it, and not before."""
-    return False
-
-
-def is_changed_by_crash(s: State, p: Node) -> bool:
-    """Return whether a crash of p, which starts again at once, changes more than the crash budget."""
-    return True

@@ -21,7 +21,7 @@ import base64
 import ctypes
 import math
 import zlib
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,8 +31,8 @@ from invariants import OF_PAPERS, properties_of
 from invariants.registry import STEP, TERMINAL, Property
 from zabspec import history
 from zabspec.language.analysis import tree as t
-from zabspec.language.layout.derive import used_bits
-from zabspec.language.layout.kinds import Int, Kind, Record, Seq, names_a_process
+from zabspec.language.layout.derive import node_parts, used_bits
+from zabspec.language.layout.kinds import Int
 from zabspec.language.layout.schema import Layout, Role
 from zabspec.model import Model
 
@@ -310,18 +310,6 @@ def plan_of(
 # --- where values lie -----------------------------------------------------------------------------
 
 
-def node_bytes(kind: Kind, at: int) -> Iterator[int]:
-    """Return the bytes of a kind that name processes."""
-    if names_a_process(kind):
-        yield from range(at, at + kind.size)
-    elif isinstance(kind, Record):
-        for inside, part in kind.processes:
-            yield from node_bytes(part, at + inside)
-    elif isinstance(kind, Seq):
-        for k in range(kind.capacity):
-            yield from node_bytes(kind.element, at + kind.header + k * kind.element.size)
-
-
 @dataclass(frozen=True)
 class Places:
     """The location of values in a state.
@@ -343,7 +331,8 @@ def bits_of(layout: Layout, names: Iterable[str], plain: bool = False) -> dict[i
     for name in names:
         kind = layout.fields[name].kind
         for _, start in layout.elements(name):
-            named = set(node_bytes(kind, start)) if plain else set()
+            inside = node_parts(kind, start) if plain else ()
+            named = {byte for at, part in inside for byte in range(at, at + part.size)}
             for k, bits in enumerate(used_bits(kind)):
                 at = start + k
                 if bits and at not in named:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 from zabspec.language.analysis import tree as t
@@ -78,14 +78,6 @@ def check_bags(function: t.Function, effects: LazyEffects, errors: bool = True) 
             raise LanguageError(found.file, found.line, found.reason)
 
 
-@dataclass
-class _Round:
-    """A loop through a bag, while its body is checked."""
-
-    name: str
-    bag: t.Expr
-
-
 class _Places:
     """Checks the places of one function.
 
@@ -98,7 +90,7 @@ class _Places:
         self.function, self.program = function, effects.program
         self.assigned = frozenset(given(function.body))
         self.parameters: dict[str, t.Expr] = {}
-        self.rounds: list[_Round] = []
+        self.rounds: list[tuple[str, t.Expr]] = []  # the loops through bags that are open: name and bag
         self.through: list[t.For] = []
         self.line = function.line
 
@@ -108,7 +100,7 @@ class _Places:
     @property
     def is_concerned(self) -> bool:
         """Return whether the function uses a bag at all."""
-        for e in parts(self.function.body):
+        for e in t.parts(self.function.body):
             if isinstance(e, t.Term):
                 concerned = e.bag is not None
             elif isinstance(e, t.Call):
@@ -124,7 +116,7 @@ class _Places:
     def infer_parameters(self) -> None:
         """Find the parameters that are used as places."""
         params = dict(self.function.params)
-        for s in statements(self.function.body):
+        for s in t.statements(self.function.body):
             self.line = s.line
             for index, bag in self.looks(s):
                 if not isinstance(index, t.Var) or index.name not in params:
@@ -136,14 +128,9 @@ class _Places:
                 if not alike(known, bag):
                     raise self.fail(f"{index.name} is used as a place in two bags, {name_of(known)} and {name_of(bag)}")
 
-    def remove(self, s: t.Remove) -> None:
-        """Refuse a removal whose element would be arbitrary."""
-        if isinstance(s.place.kind, Seq) and s.place.kind.bag:
-            raise self.fail(f"pop takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
-
     def looks(self, s: t.Stmt) -> Iterator[tuple[t.Expr, t.Expr]]:
         """Yield what a statement itself uses as a place, each with its bag."""
-        for e in own_parts(s):
+        for e in t.own_parts(s):
             if isinstance(e, t.Term) and e.bag is not None:
                 yield e.index, e.bag
             elif isinstance(e, t.Call):
@@ -162,7 +149,7 @@ class _Places:
         Raises:
             LanguageError: it is not.
         """
-        for e in parts(bag):
+        for e in t.parts(bag):
             if isinstance(e, t.Var) and e.name in assigned:
                 raise self.fail(f"{e.name} is assigned in the loop, but determines which bag {name_of(bag)} is")
             if isinstance(e, (t.Load, t.Call)):
@@ -186,9 +173,9 @@ class _Places:
     def loop(self, s: t.For) -> None:
         bag = bag_through(s)
         inside = frozenset(given(s.body))
-        for r in self.rounds:
-            if r.name == s.name:
-                raise self.fail(f"{s.name} is a place in {name_of(r.bag)}: this loop needs another name")
+        for name, other in self.rounds:
+            if name == s.name:
+                raise self.fail(f"{s.name} is a place in {name_of(other)}: this loop needs another name")
         if bag is None:
             self.block(s.body)
             return
@@ -196,7 +183,7 @@ class _Places:
             raise self.fail(f"{s.name} is a place in {name_of(bag)}, but has another value before or in this loop")
         self.check_stays(bag, inside)
         self.through.append(s)
-        self.rounds.append(_Round(s.name, bag))
+        self.rounds.append((s.name, bag))
         self.block(s.body)
         self.rounds.pop()
 
@@ -204,16 +191,16 @@ class _Places:
 
     def expressions(self, s: t.Stmt) -> None:
         """Check the expressions of a statement, without the statements in it."""
-        if isinstance(s, t.Remove):
-            self.remove(s)
+        if isinstance(s, t.Remove) and isinstance(s.place.kind, Seq) and s.place.kind.bag:
+            raise self.fail(f"pop takes the element at a place, and {name_of(s.place)} is a bag, which has no order")
         fine: set[int] = set()
         for index, wanted in self.looks(s):
             self.check_place(index, wanted)
             fine.add(id(index))
-        for e in own_parts(s):
+        for e in t.own_parts(s):
             if isinstance(e, t.Compare) and e.op in ("==", "!="):
                 self.compare(e, fine)
-        for e in own_parts(s):
+        for e in t.own_parts(s):
             if isinstance(e, t.Var) and id(e) not in fine and (bag := self.bag_of(e)) is not None:
                 raise self.fail(
                     f"{e.name} is a place in {name_of(bag)}, which has no order: it can only be read, compared by == "
@@ -248,10 +235,7 @@ class _Places:
         """Return the bag that a value is a place in, or None."""
         if not isinstance(e, t.Var) or e.type != t.INT:
             return None
-        for r in reversed(self.rounds):
-            if r.name == e.name:
-                return r.bag
-        return self.parameters.get(e.name)
+        return next((bag for name, bag in reversed(self.rounds) if name == e.name), self.parameters.get(e.name))
 
 
 # --- trees -----------------------------------------------------------------------------------------
@@ -263,36 +247,6 @@ def bag_through(s: t.For) -> t.Expr | None:
         case t.For(start=t.Const(value=0), stop=t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind)) as bag)) if kind.bag:
             return bag
     return None
-
-
-WITHOUT = frozenset({int, str, bool, type(None)})  # most of what is no part
-
-
-def parts(e: Any) -> Iterator[Any]:
-    """Yield every expression and statement in one, itself first; the bag of a term is not a part of it."""
-    ahead = [e]  # the next one last
-    while ahead:
-        e = ahead.pop()
-        if isinstance(e, t.Node):
-            yield e
-            for name in reversed(e.nesting):
-                value = getattr(e, name)
-                if value is not None and name != "bag":
-                    ahead.append(value)
-        elif isinstance(e, (list, tuple)):
-            ahead += [x for x in reversed(e) if type(x) not in WITHOUT]
-
-
-def own_parts(s: t.Stmt) -> Iterator[Any]:
-    """Yield every expression of a statement, without the statements in it."""
-    for value in vars(s).values():
-        if not (isinstance(value, list) and value and isinstance(value[0], t.Stmt)):
-            yield from parts(value)
-
-
-def statements(body: list[t.Stmt]) -> Iterator[t.Stmt]:
-    """Yield every statement, at any depth."""
-    return (e for e in parts(body) if isinstance(e, t.Stmt))
 
 
 def named_by(e: Any, given: Mapping[str, t.Expr]) -> Any:

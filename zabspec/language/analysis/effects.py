@@ -351,7 +351,7 @@ class EffectsOf:
                 low, high = self.erring.of(e.right)
                 self.may_err(op not in ("//", "%") or low <= 0 <= high, out)
             case _:
-                for piece in inside(e):
+                for piece in t.inside(e):
                     self.add(piece, out)
 
     def calculates(self, e: t.Expr) -> None:
@@ -542,28 +542,6 @@ def is_inside(place: t.Memory, seq: t.Memory, name: str) -> bool:
     if len(place.terms) != at + 1 or not alike(place.base, seq.base) or not alike(place.terms[:at], seq.terms):
         return False
     return isinstance(index := place.terms[at].index, t.Var) and index.name == name
-
-
-def inside(e: t.Expr) -> list[t.Expr]:
-    """Return the direct subexpressions of an expression."""
-    match e:
-        case t.Binary() | t.Compare() | t.SameSeq():
-            return [e.left, e.right]
-        case t.Logic():
-            return e.parts
-        case t.Not() | t.SetSize() | t.RecordField() | t.IsQuorum():
-            return [e.value]
-        case t.Choice():
-            return [e.test, e.then, e.other]
-        case t.Builtin():
-            return e.args
-        case t.SetHas() | t.SetWith():
-            return [e.value, e.item]
-        case t.SeqLength():
-            return [e.seq]
-        case t.MessageKind():
-            return [e.message]
-    return []
 
 
 def picks(test: t.Compare, kept: t.Assign) -> str:

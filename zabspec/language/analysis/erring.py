@@ -156,8 +156,4 @@ class Erring:
 
 def loads(e: Any) -> bool:
     """Return whether an expression reads memory, or calls a function."""
-    if isinstance(e, (t.Memory, t.Call)):
-        return True
-    if isinstance(e, (list, tuple)):
-        return any(loads(x) for x in e)
-    return isinstance(e, (t.Expr, t.Term)) and any(loads(getattr(e, name)) for name in e.nesting)
+    return any(isinstance(part, (t.Memory, t.Call)) for part in t.parts(e))

@@ -11,18 +11,16 @@ pairs of labels commute is declared beside the world (`worlds/connections.py`) a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from zabspec.language.analysis import tree as t
-from zabspec.language.analysis.effects import inside
 from zabspec.language.analysis.liveness import given
 from zabspec.language.layout.conventions import Conventions
 from zabspec.language.layout.kinds import Int
 from zabspec.language.layout.schema import NODE, Layout, Role
 
 ANYTHING = "*"  # a field that is not known
-MOST_CALLS = 60  # one inside another
 OF_THE_STEP = ""  # what a step says about itself, which no other step reads
 
 
@@ -185,7 +183,6 @@ class Walk:
         self.closed = False  # whether the process that acts has closed its connections, on every way here
         self.left: list[bool] = []  # that, where the function returns
         self.fresh = 0
-        self.depth = 0
         self.trouble = ""
 
     def run(self, name: str) -> None:
@@ -396,9 +393,9 @@ class Walk:
                 return (self.case.tag if tagged and self.case and self.case.tag else None), read
             case t.Binary() | t.Compare():
                 return self.computed(e, names)
-        return None, self.union(inside(e), names)
+        return None, self.union(t.inside(e), names)
 
-    def union(self, parts: Sequence[t.Expr], names: Names) -> frozenset[Reach]:
+    def union(self, parts: Iterable[t.Expr], names: Names) -> frozenset[Reach]:
         out: frozenset[Reach] = frozenset()
         for part in parts:
             out |= self.of(part, names)[1]
@@ -440,8 +437,8 @@ class Walk:
         if isinstance(test, int):
             value, more = self.of(e.then if test else e.other, names)
             return value, read | more
-        one, other = self.of(e.then, names), self.of(e.other, names)
-        return (one[0] if one[0] == other[0] else None), read | one[1] | other[1]
+        value, more = self.joined(self.of(e.then, names), self.of(e.other, names))
+        return value, read | more
 
     def computed(self, e: t.Binary | t.Compare, names: Names) -> tuple[Value, frozenset[Reach]]:
         (left, one), (right, other) = self.of(e.left, names), self.of(e.right, names)
@@ -484,11 +481,7 @@ class Walk:
         path, reached, left = len(self.path), self.reached, self.left
         self.within += label
         self.reached, self.left = set(), []
-        self.depth += 1
-        if self.depth > MOST_CALLS:
-            raise RecursionError(e.function)
         ended = self.body(f.body, inner)
-        self.depth -= 1
         touched, self.reached = self.reached, reached | self.reached
         self.closed = all(self.left) and (ended or self.closed)
         self.left = left
@@ -535,45 +528,11 @@ def operand(key: Symbol | None) -> str | None:
 
 def leaves(statements: Sequence[t.Stmt]) -> bool:
     """Return whether statements may leave their loop or function."""
-    return any(isinstance(s, (t.Return, t.Break, t.Continue)) for s in all_of(statements))
-
-
-def all_of(statements: Sequence[t.Stmt]) -> Iterator[t.Stmt]:
-    for s in statements:
-        yield s
-        match s:
-            case t.If():
-                yield from all_of(s.then)
-                yield from all_of(s.other)
-            case t.For() | t.While():
-                yield from all_of(s.body)
+    return any(isinstance(s, (t.Return, t.Break, t.Continue)) for s in t.statements(statements))
 
 
 def worth(op: str, left: int, right: int) -> int | None:
     """Return the result of an operation on two numbers; None for operations that are not handled here."""
-    match op:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "&":
-            return left & right
-        case "|":
-            return left | right
-        case ">>":
-            return left >> right if 0 <= right < 64 else None
-        case "==":
-            return int(left == right)
-        case "!=":
-            return int(left != right)
-        case "<":
-            return int(left < right)
-        case "<=":
-            return int(left <= right)
-        case ">":
-            return int(left > right)
-        case ">=":
-            return int(left >= right)
-    return None
+    if op in ("//", "%", "^", "<<") or (op == ">>" and not 0 <= right < 64):
+        return None
+    return int(t.OPERATORS[op](left, right))

@@ -244,10 +244,6 @@ class Intervals:
             case t.Call():
                 params = zip(self.functions[e.function].params, found["args"], strict=True)
                 return self.result(e.function, {name: v for (name, kind), v in params if kind in (t.INT, t.BOOL)})
-        return self.number(e, found)
-
-    def number(self, e: t.Expr, found: Mapping[str, Any]) -> Interval:
-        match e:
             case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
                 return 0, kind.capacity
             case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
@@ -312,8 +308,4 @@ def compared(kind: Any) -> tuple[str, ...]:
 
 def calls(e: Any) -> bool:
     """Return whether an expression calls a function."""
-    if isinstance(e, t.Call):
-        return True
-    if isinstance(e, (list, tuple)):
-        return any(calls(x) for x in e)
-    return isinstance(e, (t.Expr, t.Term)) and any(calls(getattr(e, name)) for name in e.nesting)
+    return any(isinstance(part, t.Call) for part in t.parts(e))

@@ -26,45 +26,12 @@ def reads(e: Any) -> Names:
     Args:
         e: an expression, or a list or tuple of what may be one.
     """
-    found: set[str] = set()
-    collect(e, found)
-    return frozenset(found)
-
-
-WITHOUT = frozenset({int, str, bool, type(None), t.Type, t.Const})  # most of what has no names in it
-
-
-def collect(e: Any, found: set[str]) -> None:
-    """Add the names that an expression reads to `found`."""
-    if isinstance(e, t.Var):
-        found.add(e.name)
-    elif isinstance(e, t.Expr):
-        for name in e.nesting:
-            part = getattr(e, name)
-            if type(part) not in WITHOUT:
-                collect(part, found)
-    elif isinstance(e, t.Term):
-        collect(e.index, found)
-    elif isinstance(e, (list, tuple)):
-        for part in e:
-            if type(part) not in WITHOUT:
-                collect(part, found)
+    return frozenset(part.name for part in t.parts(e) if isinstance(part, t.Var))
 
 
 def given(body: Sequence[t.Stmt]) -> Iterator[str]:
     """Yield the local names that statements assign, as often as they do."""
-    for s in body:
-        match s:
-            case t.Assign():
-                yield s.name
-            case t.If():
-                yield from given(s.then)
-                yield from given(s.other)
-            case t.For():
-                yield s.name
-                yield from given(s.body)
-            case t.While():
-                yield from given(s.body)
+    return (s.name for s in t.statements(body) if isinstance(s, (t.Assign, t.For)))
 
 
 @dataclass(frozen=True)

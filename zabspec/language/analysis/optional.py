@@ -10,11 +10,11 @@ that may be NOTHING; and a function's result may be NOTHING if what it returns m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from zabspec.language.analysis import tree as t
-from zabspec.language.layout.kinds import Kind, MessageUnion, OptionalInt, Record, Seq
+from zabspec.language.layout.kinds import Kind, OptionalInt
 from zabspec.language.layout.source import LanguageError
 
 DECLARED = ""  # where what may be NOTHING is from: a declared kind, and no parameter
@@ -67,21 +67,7 @@ def origins(e: t.Expr, names: Origins, functions: Functions) -> frozenset[str]:
 
 def has_optional(kinds: Iterable[Kind]) -> bool:
     """Return whether any of some kinds has optional numbers in it."""
-
-    def inner(kind: Kind) -> Iterator[Kind]:
-        yield kind
-        parts: Iterable[Kind] = ()
-        match kind:
-            case Seq(element=element):
-                parts = [element]
-            case Record(fields=fields):
-                parts = fields.values()
-            case MessageUnion(messages=messages):
-                parts = [part for m in messages for part in m.fields.values()]
-        for part in parts:
-            yield from inner(part)
-
-    return any(isinstance(part, OptionalInt) for kind in kinds for part in inner(kind))
+    return any(isinstance(part, OptionalInt) for kind in kinds for part in kind.all_parts())
 
 
 def check_optional(

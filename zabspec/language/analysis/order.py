@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import permutations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from zabspec.language.analysis import tree as t
 from zabspec.language.analysis.effects import UNKNOWN, Effects
@@ -73,10 +73,8 @@ class Order:
         return name in self.fields and self.fields[name].role is Role.SCRATCH
 
     def pieces(self, e: t.Node) -> Iterator[Touched]:
-        """Yield what the parts of an expression or a statement touch."""
-        for name in e.nesting:
-            if name not in ("bag", "state"):
-                yield from map(self.part, nodes(getattr(e, name)))
+        """Return what each part of an expression or a statement touches."""
+        return map(self.part, t.inside(e))
 
     def beside(self, pieces: Iterable[Touched]) -> Touched:
         """Return what parts touch whose order may be any, and note a call for which it matters."""
@@ -104,12 +102,3 @@ def joined(pieces: Iterable[Touched]) -> Touched:
     known = list(pieces)
     changes = {field: function for piece in known for field, function in piece.changes.items()}
     return Touched(frozenset().union(*(piece.touches for piece in known)), changes)
-
-
-def nodes(value: Any) -> Iterator[t.Node]:
-    """Yield the expressions in a value; the statements are on their own."""
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            yield from nodes(one)
-    elif isinstance(value, t.Node) and not isinstance(value, t.Stmt):
-        yield value

@@ -12,12 +12,12 @@ all processes may be either, as it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from zabspec.language.analysis import tree as t
 from zabspec.language.analysis.liveness import live_in
-from zabspec.language.layout.kinds import Kind, MessageUnion, NodeId, Record, Seq, SetOf
+from zabspec.language.layout.kinds import Kind, MessageUnion, NodeId, Seq, SetOf
 from zabspec.language.layout.schema import NODE, Layout, Role, Schema
 
 PROCESS, NUMBER = "process", "number"
@@ -202,7 +202,7 @@ class Sorts:
             case t.OneOfRole():
                 self.of(e.right)  # what is chosen, and added to the first
                 return Sort(PROCESS)
-            case t.SetHas():
+            case t.SetHas() | t.SetWith():
                 self.of(e.value)
                 assert isinstance(e.value.type, t.SetType)
                 self.member(e.value.type.kind, e.item)
@@ -212,36 +212,17 @@ class Sorts:
             case t.MakeMessage():
                 for _, kind, part, _ in e.parts:
                     self.keep(kind, part, "an integer of a message")
-            case _:
-                self.parts(e)
-        return Sort(NUMBER)
-
-    def parts(self, e: t.Expr) -> None:
-        """Check expressions that make numbers of numbers."""
-        match e:
             case t.Binary():
                 for side in (e.left, e.right):
                     self.want(side, NUMBER, f"arithmetic ({e.op}) on a process")
             case t.Builtin():
                 self.builtin(e)
-            case t.SameSeq():
-                self.of(e.left)
-                self.of(e.right)
-            case t.Logic():
-                for part in e.parts:
+            case t.SameSeq() | t.Logic() | t.Not() | t.SetSize() | t.IsQuorum() | t.SeqLength() | t.MessageKind():
+                for part in t.inside(e):
                     self.of(part)
-            case t.Not() | t.SetSize() | t.IsQuorum():
-                self.of(e.value)
-            case t.SetWith():
-                self.of(e.value)
-                assert isinstance(e.value.type, t.SetType)
-                self.member(e.value.type.kind, e.item)
-            case t.SeqLength():
-                self.of(e.seq)
-            case t.MessageKind():
-                self.of(e.message)
             case _:
                 raise AssertionError(f"{type(e).__name__} has no sort")
+        return Sort(NUMBER)
 
     def compare(self, e: t.Compare) -> None:
         if e.op not in ("==", "!="):
@@ -351,11 +332,6 @@ class Sorts:
                 self.of(s.value)
             case t.Return():
                 self.give_back(s)
-            case _:
-                self.control(s)
-
-    def control(self, s: t.Stmt) -> None:
-        match s:
             case t.If():
                 self.of(s.test)
                 self.block(s.then)
@@ -414,20 +390,9 @@ def in_layout(layout: Layout, union: MessageUnion | None) -> list[Asymmetry]:
             continue
         if NODE in f.axes[f.node_axes :] or f.node_axes > 2:
             tell(f.name, "a process is an index behind a number: write the numbers last")
-        for part in parts_of(f.kind):
+        for part in f.kind.all_parts():
             if isinstance(part, NodeId) and (part.lo, part.hi) != (-1, nodes - 1):
                 tell(f.name, f"it holds processes -1..{nodes - 1}, and its range is {part.lo}..{part.hi}")
             if isinstance(part, SetOf) and part.nodes and part.count != nodes:
                 tell(f.name, f"it holds a set of {part.count} processes, and there are {nodes}")
     return found
-
-
-def parts_of(kind: Kind) -> Collection[Kind]:
-    """Return a kind with the kinds of its parts, including messages' own fields."""
-    if isinstance(kind, Seq):
-        return [kind, *parts_of(kind.element)]
-    if isinstance(kind, MessageUnion):
-        return [p for m in kind.messages for k in m.fields.values() for p in parts_of(k)]
-    if isinstance(kind, Record):
-        return [kind, *kind.fields.values()]
-    return [kind]

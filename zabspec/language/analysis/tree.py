@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, dataclass_transform
 
@@ -119,7 +120,60 @@ class Node:
         return f"{type(self).__name__}({', '.join(map(repr, self.values_held()))})"
 
 
+def nodes(value: Any) -> Iterator[Node]:
+    """Yield the nodes in a value that may be a list of them, of several each; statements are none of these."""
+    if isinstance(value, (list, tuple)):
+        for one in value:
+            yield from nodes(one)
+    elif isinstance(value, Node) and not isinstance(value, Stmt):
+        yield value
+
+
+def inside(e: Node) -> Iterator[Any]:
+    """Yield what is directly in an expression or a statement: neither the bag of a term, nor where errors are noted."""
+    return (part for name in e.nesting if name not in ("bag", "state") for part in nodes(getattr(e, name)))
+
+
+WITHOUT = frozenset({int, str, bool, type(None)})  # most of what is no part
+
+
+def parts(e: Any) -> Iterator[Any]:
+    """Yield every expression and statement in one, itself first; the bag of a term is not a part of it."""
+    ahead = [e]  # the next one last
+    while ahead:
+        e = ahead.pop()
+        if isinstance(e, Node):
+            yield e
+            for name in reversed(e.nesting):
+                value = getattr(e, name)
+                if value is not None and name != "bag":
+                    ahead.append(value)
+        elif isinstance(e, (list, tuple)):
+            ahead += [x for x in reversed(e) if type(x) not in WITHOUT]
+
+
+def own_parts(s: Stmt) -> Iterator[Any]:
+    """Yield every expression of a statement, without the statements in it."""
+    return (part for name in s.nesting if not isinstance(held := getattr(s, name), list) for part in parts(held))
+
+
+def statements(body: Iterable[Stmt]) -> Iterator[Stmt]:
+    """Yield every statement, at any depth, outer ones before inner ones."""
+    for s in body:
+        yield s
+        for name in s.nesting:
+            if isinstance(held := getattr(s, name), list):  # no other field of a statement is one
+                yield from statements(held)
+
+
 # --- expressions -------------------------------------------------------------------------------
+
+# What operators of two numbers make of them in Python, whose numbers are not bounded.
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+    "//": operator.floordiv, "%": operator.mod, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
 
 
 class Expr(Node):

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from zabspec.language.layout.kinds import SetOf
 from zabspec.language.layout.source import copied
+from zabspec.language.layout.source import placed as placed_at
 
 QUANTIFIERS = ("any", "all", "sum", "min", "max")
 # calls that no source can write: `SetWith`, `OneOfSet`, and a number, which a truth value is too where it is added up
@@ -59,10 +60,7 @@ def sure(test: ast.expr, *said: str) -> ast.stmt:
 
 def placed(statements: list[ast.stmt], node: ast.expr | ast.stmt) -> list[ast.stmt]:
     """Return statements, of which what is made here has the place of an expression."""
-    for part in (part for s in statements for part in ast.walk(s) if "lineno" in part._attributes):
-        if not hasattr(part, "lineno"):
-            ast.copy_location(part, node)
-    return statements
+    return [placed_at(s, node) for s in statements]
 
 
 def written(text: str, node: ast.AST, number: int) -> ast.expr:

@@ -12,10 +12,9 @@ from types import FunctionType
 from typing import Any, Protocol
 
 from zabspec.language.analysis import tree as t
-from zabspec.language.analysis.bag_order import parts
 from zabspec.language.analysis.effects import Effects
 from zabspec.language.analysis.optional import origins, passes_nothing
-from zabspec.language.analysis.slots import slot_at
+from zabspec.language.analysis.structs import Array, StructMember
 from zabspec.language.front.comprehensions import (
     MEMBER_OF,
     NUMBER_OF,
@@ -32,6 +31,7 @@ from zabspec.language.front.comprehensions import (
     sure,
     written,
 )
+from zabspec.language.layout import wrapping
 from zabspec.language.layout.bytecode import global_names
 from zabspec.language.layout.diagnostics import place_at
 from zabspec.language.layout.error_sites import ENVELOPE, NO_ENTRY, SHIFTED, TOO_WIDE, members_of
@@ -39,8 +39,8 @@ from zabspec.language.layout.kinds import MOST_MEMBERS, Bool, Int, Kind, Message
 from zabspec.language.layout.place import SourcePlace
 from zabspec.language.layout.refusals import refusal
 from zabspec.language.layout.schema import NODE, Field, Layout, Role
-from zabspec.language.layout.source import LanguageError, annotated, definition, said_file
-from zabspec.language.python import lang
+from zabspec.language.layout.source import LanguageError, annotated, definition, indexed, said_file
+from zabspec.language.python import lang, memory
 from zabspec.language.python.lang import MessageName
 from zabspec.language.python.meanings import constant, is_enumeration, is_value, unimported
 from zabspec.language.python.reference import BY_ZERO, NO_PROCESS
@@ -54,33 +54,19 @@ BINARY = {
 }  # fmt: skip
 COMPARE = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
-# The kernel's operations on words: name -> (argument types, result)
-KERNEL: dict[str, tuple[tuple[t.AnyType, ...], t.AnyType]] = {
-    "mulhi": ((t.INT, t.INT), t.INT),
-    "shr": ((t.INT, t.INT), t.INT),
-    "shl": ((t.INT, t.INT), t.INT),
-    "wrap_mul": ((t.INT, t.INT), t.INT),
-    "wrap_add": ((t.INT, t.INT), t.INT),
-    "unsigned_less": ((t.INT, t.INT), t.BOOL),
-    "unsigned_rem": ((t.INT, t.INT), t.INT),
-    "prefetch": ((t.WORDS, t.INT), t.VOID),
-    "state_at": ((t.BYTES, t.INT), t.STATE),
-    "as_bytes": ((t.STATE,), t.BYTES),
-    "words_at": ((t.BYTES, t.INT), t.WORDS),
-    "bytes_at": ((t.WORDS, t.INT), t.BYTES),
-    "load_word": ((t.BYTES, t.INT), t.INT),
-    "store_word": ((t.BYTES, t.INT, t.INT), t.VOID),
-    "load_half": ((t.BYTES, t.INT), t.INT),
-    "store_half": ((t.BYTES, t.INT, t.INT), t.VOID),
-    "load_short": ((t.BYTES, t.INT), t.INT),
-    "store_short": ((t.BYTES, t.INT, t.INT), t.VOID),
-    "copy_bytes": ((t.BYTES, t.BYTES, t.INT), t.VOID),
-    "zero_bytes": ((t.BYTES, t.INT), t.VOID),
-    "count_bits": ((t.INT,), t.INT),
-    "extract": ((t.INT, t.INT), t.INT),  # the bits of a word under a constant mask, gathered low
-    "deposit": ((t.INT, t.INT), t.INT),  # its inverse
-}
+TYPES: Mapping[str, t.AnyType] = {
+    "State": t.STATE, "Node": t.INT, "int": t.INT, "bool": t.BOOL, "None": t.VOID, "Words": t.WORDS, "Bytes": t.BYTES,
+}  # fmt: skip
 
+
+def signature(function: FunctionType) -> tuple[tuple[t.AnyType, ...], t.AnyType]:
+    """Return the types of a function's arguments, and of its result, by its annotations."""
+    *given, returns = (TYPES[said] for said in function.__annotations__.values())
+    return tuple(given), returns
+
+
+# The kernel's operations on words: by name their argument types and result.
+KERNEL = {name: signature(vars(module)[name]) for module in (wrapping, memory) for name in module.__all__}
 
 OF_ROLES = ("any_of", "any_process", "is_a", "only")  # called in an expression
 OWN_FIELDS = (Role.PERSISTENT, Role.VOLATILE)  # of its own process, which a handler writes
@@ -195,6 +181,12 @@ class Expressions:
         label = f"step {self.paper_step}" if self.paper_step else self.name
         return self.front.site(t.Site(self.file, getattr(node, "lineno", 0), label, field, problem, widen))
 
+    def range_site(self, node: ast.AST, kind: Kind, field: str) -> int:
+        """Return the number of the site of a value that may leave the range of a kind; 0 if none can."""
+        if not isinstance(kind, Int) or isinstance(kind, Bool):
+            return 0
+        return self.site(node, field, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
+
     def annotation(self, node: ast.expr | None, what: str) -> t.AnyType:
         if node is None:
             raise self.fail(self.node, f"{what} of {self.name} has no type")
@@ -240,19 +232,12 @@ class Expressions:
             term.index, term.stride, term.bound, self.site(node, field, NO_ENTRY), bag=term.bag, length=sequence
         )
 
-    def subscripts(self, node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
-        indices: list[ast.expr] = []
-        while isinstance(node, ast.Subscript):
-            indices.insert(0, node.slice)
-            node = node.value
-        return node, indices
-
     def place_or_value(self, node: ast.expr) -> t.Expr:
         """Return a place in memory if the expression is one, else its value."""
-        slot = slot_at(self, node)
+        slot = self.slot_at(node)
         if slot is not None:
             return slot
-        root, indices = self.subscripts(node)
+        root, indices = indexed(node)
         if isinstance(root, ast.Attribute) and isinstance(root.value, ast.Name):
             base_type = self.locals.get(root.value.id)
             if base_type == t.STATE:
@@ -289,13 +274,10 @@ class Expressions:
             for i, stride, size, a in zip(indices[: len(sizes)], strides, sizes, field.axes, strict=True)
         ]
         base = t.Var(t.STATE, state)
-        memory: t.Expr = self.memory(base, offset, terms, field.kind, field.name, base)
+        memory: t.Expr = t.Memory(kind_type(field.kind), base, offset, terms, field.kind, field.name, base)
         for extra in indices[len(sizes) :]:
             memory = self.index(memory, extra, node)
         return memory
-
-    def memory(self, base: t.Expr, offset: int, terms: list[t.Term], kind: Kind, field: str, state: t.Expr) -> t.Memory:
-        return t.Memory(kind_type(kind), base, offset, terms, kind, field, state)
 
     def check_access(self, field: Field, indices: list[ast.expr], node: ast.expr) -> None:
         if self.surroundings and field.role in (Role.GHOST, Role.NETWORK):
@@ -323,22 +305,16 @@ class Expressions:
 
     def place_in(self, base: t.Expr, kind: Seq, index: t.Expr, node: ast.AST) -> t.Memory:
         """Return a place of a sequence."""
-        label = base.field if isinstance(base, t.Memory) else "a sequence"
+        label, held = base.field if isinstance(base, t.Memory) else "a sequence", kind_type(kind.element)
         sure = isinstance(index, t.Const) and 0 <= index.value < kind.capacity
         site = 0 if sure else self.site(node, label, f"has no place beyond {kind.capacity - 1}")
         term = t.Term(index, kind.element.size, kind.capacity, site, bag=base if kind.bag else None)
         self.sequences[id(term)] = base
         self.kept.append(term)
         if isinstance(base, t.Memory):
-            return self.memory(
-                base.base, base.offset + kind.header, [*base.terms, term], kind.element, base.field, base.state
-            )
-        return self.memory(base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
-
-    def element(self, base: t.Expr, index: t.Expr, node: ast.AST) -> t.Expr:
-        """Return the element of a sequence at an index."""
-        assert isinstance(base.type, t.SeqType)
-        return as_value(self.place_in(base, base.type.kind, index, node))
+            terms, offset = [*base.terms, term], base.offset + kind.header
+            return t.Memory(held, base.base, offset, terms, kind.element, base.field, base.state)
+        return t.Memory(held, base, kind.header, [term], kind.element, "a sequence", self.state_in_scope())
 
     def state_in_scope(self) -> t.Expr:
         """Return the state in which errors are recorded: the function's own, or that of its caller."""
@@ -347,6 +323,40 @@ class Expressions:
                 return t.Var(t.STATE, name)
         self.needs_state = True
         return t.Var(t.STATE, NOTED)
+
+    # --- members of structs of arrays: `run.place[p][t]`, and `run.txns.count` of a struct within another --------
+
+    def slot_at(self, node: ast.expr) -> t.Slot | None:
+        """Return the member of a struct that an expression names, or None.
+
+        Raises:
+            LanguageError: the struct has no such member, or it takes another number of indices.
+        """
+        node, indices = indexed(node)
+        struct = self.struct_at(node.value) if isinstance(node, ast.Attribute) else None
+        if not isinstance(node, ast.Attribute) or struct is None:
+            return None
+        assert isinstance(struct.type, t.StructType)
+        declared = struct.type.struct
+        member = declared.members.get(node.attr)
+        if member is None:
+            raise self.fail(node, f"{declared.__name__} has no {node.attr}")
+        axes = len(member.axes) if isinstance(member, Array) else 0
+        if len(indices) != axes:
+            raise self.fail(
+                node, f"{node.attr} of {declared.__name__} takes {axes} indices, and {len(indices)} are given"
+            )
+        kind = t.StructType(member.struct) if isinstance(member, StructMember) else t.INT
+        return t.Slot(kind, struct, member, [self.integer(i) for i in indices])
+
+    def struct_at(self, node: ast.expr) -> t.Expr | None:
+        """Return the struct that an expression names (a parameter, a local name, or a part of another), or None."""
+        if isinstance(node, ast.Name) and isinstance(self.locals.get(node.id), t.StructType):
+            return self.name_value(node.id, node)
+        if isinstance(node, ast.Attribute) and self.struct_at(node.value) is not None:
+            slot = self.slot_at(node)
+            return slot if slot is not None and isinstance(slot.type, t.StructType) else None
+        return None
 
     # --- expressions -------------------------------------------------------------------------
 
@@ -390,9 +400,6 @@ class Expressions:
             self.relied[place] = node
             return self.kinds[place]
         return message.type.only
-
-    def coerce_kind(self, value: t.Expr, kind: Kind, node: ast.AST, label: str) -> t.Expr:
-        return self.coerce(value, kind_type(kind), node, label)
 
     def expr(self, node: ast.expr) -> t.Expr:
         match node:
@@ -477,14 +484,35 @@ class Expressions:
             return t.SeqLength(t.INT, value)
         raise self.fail(node, f"a {value.type.name} has no length")
 
+    def bound(self, e: t.Expr, node: ast.AST) -> int:
+        """Return the largest value of a loop's bound in a handler, which must follow from the configuration."""
+        match e:
+            case t.Const():
+                return e.value
+            case t.Var(name=name) if name in self.largest:
+                return self.largest[name]
+            case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
+                return kind.capacity
+            case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
+                return members.count
+            case t.Load(place=t.Memory(kind=Int(hi=hi))):
+                return hi
+            case t.RecordField():
+                return (1 << e.bits) - 1 + e.lo
+            case t.Binary(op="+"):
+                return self.bound(e.left, node) + self.bound(e.right, node)
+            case t.Binary(op="&", right=t.Const(value=mask)) if mask >= 0:
+                return mask
+            case t.Binary(op="-", right=t.Const(value=less)):
+                return self.bound(e.left, node) - less
+            case t.Builtin(op="min" | "max"):
+                return max(self.bound(a, node) for a in e.args)
+        raise self.fail(node, "a loop's bound must follow from the configuration")
+
     # --- what subclasses do --------------------------------------------------------------------
 
     def block(self, body: list[ast.stmt]) -> list[t.Stmt]:
         """Return typed statements."""
-        raise NotImplementedError
-
-    def bound(self, e: t.Expr, node: ast.AST) -> int:
-        """Return the largest value of an expression that follows from the configuration."""
         raise NotImplementedError
 
     def check_sentence(self, node: ast.expr) -> None:
@@ -533,7 +561,7 @@ class Expressions:
         self.kinds = kinds
         self.reads |= reads
         types: dict[str, t.AnyType] = {NOTED: t.STATE, **dict(self.params), **outer}
-        used = {e.name for e in parts(typed) if isinstance(e, t.Var)}
+        used = {e.name for e in t.parts(typed) if isinstance(e, t.Var)}
         params = [(name, kind) for name, kind in types.items() if name in used and name not in inner]
         params.sort(key=lambda p: p[1] != t.STATE)
         made = t.Function(
@@ -694,7 +722,8 @@ class Expressions:
     def kind_of(self, node: ast.SetComp) -> SetOf:
         """Return the kind of the set that a comprehension makes."""
         self.check_comprehension(node)
-        through = [g.iter for g in node.generators if isinstance(node.elt, ast.Name) and target_of(g) == node.elt.id]
+        gathered = node.elt.id if isinstance(node.elt, ast.Name) else ""
+        through = [g.iter for g in node.generators if ast.unparse(g.target) == gathered]
         if not through:
             test = ast.Compare(node.elt, [ast.Eq()], [load("k")])
             there = ast.unparse(ast.GeneratorExp(test, node.generators))
@@ -940,7 +969,7 @@ class Expressions:
             raise self.fail(node, f"the schema declares no message {name}") from None
 
     def attribute(self, node: ast.Attribute) -> t.Expr:
-        slot = slot_at(self, node)
+        slot = self.slot_at(node)
         if slot is not None:
             return slot
         if isinstance(node.value, ast.Name) and self.locals.get(node.value.id) == t.STATE:
@@ -967,9 +996,8 @@ class Expressions:
             message = value.type.union.named(only)
             if node.attr not in message.fields:
                 raise self.fail(node, f"{message.name} has no field {node.attr}")
-            offset = value.type.union.offsets(message.name)[node.attr]
-            kind = message.fields[node.attr]
-            return as_value(self.inside(value, offset, kind, f"{message.name}.{node.attr}"))
+            places = value.type.union.places[value.type.union.tag(only) - 1]
+            return as_value(self.inside(value, *places[node.attr]))
         raise self.fail(node, f"a {value.type.name} has no field {node.attr}")
 
     def envelope(self, node: ast.Attribute, value: t.Expr, union: MessageUnion) -> t.Expr:
@@ -978,14 +1006,15 @@ class Expressions:
             raise self.fail(node, f"a handler may not read {node.attr}, which is on the envelope")
         if node.attr == "ahead" and "in_line" in self.front.layout.fields:
             self.reads.add("in_line")  # a place in line follows from the line: it is another when one ahead is gone
-        kind = union.envelope[node.attr]
-        return as_value(self.inside(value, union.envelope_offsets[node.attr], kind, f"{ENVELOPE}{node.attr}"))
+        offset, kind, name = union.envelope_places[node.attr]
+        return as_value(self.inside(value, offset, kind, f"{ENVELOPE}{name}"))
 
     def inside(self, value: t.Expr, offset: int, kind: Kind, label: str) -> t.Memory:
         """Return a part of something that lies in memory."""
         if isinstance(value, t.Memory):
-            return self.memory(value.base, value.offset + offset, value.terms, kind, label, value.state)
-        return self.memory(value, offset, [], kind, label, self.state_in_scope())
+            at = value.offset + offset
+            return t.Memory(kind_type(kind), value.base, at, value.terms, kind, label, value.state)
+        return t.Memory(kind_type(kind), value, offset, [], kind, label, self.state_in_scope())
 
     def used_as_number(self, *values: t.Expr) -> None:
         """Note whether values that are calculated with, or ordered, may be NOTHING."""
@@ -1131,11 +1160,9 @@ class Expressions:
             if name not in ("min", "max") or not node.args:
                 raise self.fail(node, f"{name} takes one argument here")
         if name == "set" and len(node.args) <= 1 and not node.keywords and self.meant(name) is None:
-            if node.args and isinstance(node.args[0], ast.Call):  # set(range(...)), set(processes(s))
-                through = gone_through(node.args[0])
-                return self.set_of(ast.copy_location(ast.SetComp(through.elt, through.generators), node))
-            value = self.expr(node.args[0]) if node.args else t.Const(t.SetType(EMPTY), 0)
-            if isinstance(value.type, t.SeqType):
+            made = bool(node.args) and isinstance(node.args[0], ast.Call)  # set(range(...)), set(processes(s))
+            value = self.expr(node.args[0]) if node.args and not made else t.Const(t.SetType(EMPTY), 0)
+            if made or isinstance(value.type, t.SeqType):
                 through = gone_through(node.args[0])
                 return self.set_of(ast.copy_location(ast.SetComp(through.elt, through.generators), node))
             return self.coerce(value, value.type if isinstance(value.type, t.SetType) else t.SetType(EMPTY), node)
@@ -1259,13 +1286,10 @@ class Expressions:
         for fname, argument in given.items():  # in the order in which they are written
             kind, value = message.fields[fname], self.expr(argument)
             if kind.scalar:
-                value = self.coerce_kind(value, kind, node, f"{name}.{fname}")
+                value = self.coerce(value, kind_type(kind), node, f"{name}.{fname}")
             elif not (isinstance(value.type, t.SeqType) and value.type.kind == kind):
                 raise self.fail(node, f"{name}.{fname} is a sequence")
-            site = 0
-            if isinstance(kind, Int):
-                site = self.site(node, f"{name}.{fname}", f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-            parts.append((union.offsets(name)[fname], kind, value, site))
+            parts.append((union.offsets(name)[fname], kind, value, self.range_site(node, kind, f"{name}.{fname}")))
         return t.MakeMessage(t.MessageType(union, name), tag, parts, self.state_in_scope())
 
     def make_record(self, record: Record, node: ast.Call) -> t.Expr:
@@ -1274,21 +1298,15 @@ class Expressions:
             raise self.fail(node, f"{record.name} takes exactly the fields {', '.join(record.fields)}, by name")
         parts = []
         for fname, argument in given.items():  # in the order in which they are written
-            kind, site, label = record.fields[fname], 0, f"{record.name}.{fname}"
-            if isinstance(kind, Int) and not isinstance(kind, Bool):
-                site = self.site(node, label, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-            parts.append((fname, self.coerce_kind(self.expr(argument), kind, node, label), site))
+            kind, label = record.fields[fname], f"{record.name}.{fname}"
+            site = self.range_site(node, kind, label)
+            parts.append((fname, self.coerce(self.expr(argument), kind_type(kind), node, label), site))
         return t.MakeRecord(t.RecordType(record), record, parts, self.state_in_scope())
 
 
 def calls(node: ast.expr) -> bool:
     """Return whether an expression has a call in it."""
     return any(isinstance(part, ast.Call) for part in ast.walk(node))
-
-
-def target_of(generator: ast.comprehension) -> str:
-    """Return the name that a loop of a comprehension gives a value; empty if it gives several."""
-    return generator.target.id if isinstance(generator.target, ast.Name) else ""
 
 
 def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str]) -> str | None:

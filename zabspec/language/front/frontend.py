@@ -20,8 +20,9 @@ from zabspec.language.analysis.intervals import Intervals
 from zabspec.language.analysis.optional import check_optional, has_optional
 from zabspec.language.analysis.scalarset import Sorts
 from zabspec.language.analysis.structs import Struct
+from zabspec.language.front.expressions import TYPES, kind_type
 from zabspec.language.front.statements import FunctionTyper, Widened
-from zabspec.language.layout.kinds import Kind, MessageUnion, Record, Seq, SetOf
+from zabspec.language.layout.kinds import Kind, MessageUnion, SetOf
 from zabspec.language.layout.place import is_own_file
 from zabspec.language.layout.schema import Layout
 from zabspec.language.layout.source import LanguageError, register_source
@@ -72,12 +73,8 @@ class FrontEnd:
         self.has_optional = has_optional((*(f.kind for f in layout.schema.fields), *types.values()))
 
     def type_of_annotation(self, name: str) -> t.AnyType | None:
-        simple = {
-            "State": t.STATE, "Node": t.INT, "int": t.INT, "bool": t.BOOL, "None": t.VOID,
-            "Words": t.WORDS, "Bytes": t.BYTES,
-        }  # fmt: skip
-        if name in simple:
-            return simple[name]
+        if name in TYPES:
+            return TYPES[name]
         if name in self.roles:
             return t.INT
         if name == "Members":
@@ -88,17 +85,10 @@ class FrontEnd:
         if isinstance(named, type) and issubclass(named, Struct):
             return t.StructType(named)
         union = self.types.get("AnyMessage")
-        if isinstance(union, MessageUnion):
-            if name == "AnyMessage":
-                return t.MessageType(union)
-            if any(m.name == name for m in union.messages):
-                return t.MessageType(union, name)
+        if isinstance(union, MessageUnion) and any(m.name == name for m in union.messages):
+            return t.MessageType(union, name)
         kind = self.types.get(name)
-        if isinstance(kind, Record):
-            return t.RecordType(kind)
-        if isinstance(kind, Seq):
-            return t.SeqType(kind)
-        return None
+        return None if kind is None else kind_type(kind)
 
     def function(self, name: str) -> t.Function:
         """Return the typed form of a function, typing all it calls.

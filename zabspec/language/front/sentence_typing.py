@@ -68,17 +68,13 @@ class Sentences(Expressions):
 
     def writing(self, part: Any) -> str:
         """Return the name of a function that writes and that a part of the tree calls; empty if there is none."""
-        if isinstance(part, (list, tuple)):
-            return next(filter(None, map(self.writing, part)), "")
-        if not isinstance(part, (t.Expr, t.Term, t.Stmt)):
-            return ""
-        if isinstance(part, t.Call):
-            if self.may_write(part.function):
-                made = self.front.function(part.function)
-                return self.writing(made.body) if made.within else part.function
-        if isinstance(part, t.Builtin) and part.type == t.VOID:
-            return part.op
-        return next(filter(None, map(self.writing, vars(part).values())), "")
+        for e in t.parts(part):
+            if isinstance(e, t.Call) and self.may_write(e.function):
+                made = self.front.function(e.function)
+                return (made.within and self.writing(made.body)) or e.function
+            if isinstance(e, t.Builtin) and e.type == t.VOID:
+                return e.op
+        return ""
 
     def may_write(self, function: str) -> bool:
         """Return whether a function writes, or one that it calls; each is analysed once."""
@@ -90,10 +86,6 @@ class Sentences(Expressions):
         return known
 
 
-def writes(part: Any) -> bool:
+def writes(body: list[t.Stmt]) -> bool:
     """Return whether statements write, not counting functions that they call."""
-    if isinstance(part, WRITES):
-        return True
-    if isinstance(part, (list, tuple)):
-        return any(map(writes, part))
-    return isinstance(part, t.Stmt) and any(map(writes, vars(part).values()))
+    return any(isinstance(s, WRITES) for s in t.statements(body))

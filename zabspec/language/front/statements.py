@@ -10,14 +10,13 @@ from types import FunctionType
 from typing import TypeGuard
 
 from zabspec.language.analysis import tree as t
-from zabspec.language.analysis.bag_order import own_parts, statements
 from zabspec.language.analysis.order import Order
-from zabspec.language.analysis.slots import slot_at, writable
+from zabspec.language.analysis.structs import Column, Size, StructMember
 from zabspec.language.front.comprehensions import called, load, loops, named_apart, placed, store, sure
-from zabspec.language.front.expressions import NOTED, own_process
+from zabspec.language.front.expressions import NOTED, as_value, kind_type, own_process
 from zabspec.language.front.sentence_typing import Sentences, said, writes
 from zabspec.language.layout.error_sites import BELOW_ZERO, asserted, members_of
-from zabspec.language.layout.kinds import Int, MessageUnion, Seq, SetOf
+from zabspec.language.layout.kinds import MessageUnion, Seq, SetOf
 from zabspec.language.layout.place import is_own_file
 from zabspec.language.layout.refusals import refusal
 from zabspec.language.layout.source import annotated, check_open
@@ -113,8 +112,8 @@ class FunctionTyper(Sentences):
             LanguageError: one does.
         """
         simple = not isinstance(node, (ast.If, ast.For, ast.While))
-        among = list(statements(made)) if simple else made
-        touching = [e for s in among for e in own_parts(s) if isinstance(e, (t.Call, t.Memory))]
+        among = list(t.statements(made)) if simple else made
+        touching = [e for s in among for e in t.own_parts(s) if isinstance(e, (t.Call, t.Memory))]
         called = {e.function for e in touching if isinstance(e, t.Call)}
         if len(touching) < 2 or not any(map(self.may_write, called)):  # of one nothing is beside it
             return
@@ -200,10 +199,9 @@ class FunctionTyper(Sentences):
         self.kinds = kinds | self.kinds_if(node.test, False)
         other = self.block(node.orelse)
         if self.assigned is None:
-            self.kinds = kinds_then
+            self.assigned, self.kinds = after_then, kinds_then
         elif after_then is not None:
-            self.kinds = dict(self.kinds.items() & kinds_then.items())
-        self.assigned = both(after_then, self.assigned)
+            self.assigned, self.kinds = self.assigned & after_then, dict(self.kinds.items() & kinds_then.items())
         return [t.If(node.lineno, test, then, other)]
 
     def asserted(self, node: ast.Assert) -> t.Evaluate:
@@ -314,7 +312,7 @@ class FunctionTyper(Sentences):
         if isinstance(through.type, t.SeqType):
             at = self.made_name("at")
             self.declare(at, t.INT, node)
-            element = self.element(through, t.Var(t.INT, at), node)
+            element = as_value(self.place_in(through, through.type.kind, t.Var(t.INT, at), node))
             inside = self.loop(node.body, at, lambda: self.assign(node.target, element, node))
             return [*before, t.For(line, at, zero, t.SeqLength(t.INT, through), inside)]
         raise self.fail(node, f"a loop iterates over range(...), a sequence or a set, not a {through.type.name}")
@@ -369,31 +367,6 @@ class FunctionTyper(Sentences):
         self.assigned, self.largest = before, largest
         return inner
 
-    def bound(self, e: t.Expr, node: ast.AST) -> int:
-        """Return the largest value of a loop's bound in a handler, which must follow from the configuration."""
-        match e:
-            case t.Const():
-                return e.value
-            case t.Var(name=name) if name in self.largest:
-                return self.largest[name]
-            case t.SeqLength(seq=t.Expr(type=t.SeqType(kind=kind))):
-                return kind.capacity
-            case t.SetSize(value=t.Expr(type=t.SetType(kind=members))):
-                return members.count
-            case t.Load(place=t.Memory(kind=Int(hi=hi))):
-                return hi
-            case t.RecordField():
-                return (1 << e.bits) - 1 + e.lo
-            case t.Binary(op="+"):
-                return self.bound(e.left, node) + self.bound(e.right, node)
-            case t.Binary(op="&", right=t.Const(value=mask)) if mask >= 0:
-                return mask
-            case t.Binary(op="-", right=t.Const(value=less)):
-                return self.bound(e.left, node) - less
-            case t.Builtin(op="min" | "max"):
-                return max(self.bound(a, node) for a in e.args)
-        raise self.fail(node, "a loop's bound must follow from the configuration")
-
     def return_(self, node: ast.Return) -> list[t.Stmt]:
         line = node.lineno
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
@@ -440,9 +413,11 @@ class FunctionTyper(Sentences):
             if self.assigned is not None:
                 self.assigned = self.assigned | {target.id}
             return [t.Assign(line, target.id, value)]
-        slot = slot_at(self, target)
+        slot = self.slot_at(target)
         if slot is not None:
-            return [t.PutSlot(line, writable(self, slot, node), self.coerce(value, t.INT, node))]
+            if isinstance(slot.member, (Size, StructMember, Column)):
+                raise self.fail(node, f"{slot.member.name} cannot be written: it keeps its initial value")
+            return [t.PutSlot(line, slot, self.coerce(value, t.INT, node))]
         if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
             base = self.expr(target.value)
             if base.type in (t.WORDS, t.BYTES):
@@ -450,8 +425,8 @@ class FunctionTyper(Sentences):
         place = self.place(target, writing=True)
         kind = place.kind
         if kind.scalar:
-            value = self.coerce_kind(value, kind, node, place.field)
-            return [t.Store(line, place, value, self.range_site(node, place))]
+            value = self.coerce(value, kind_type(kind), node, place.field)
+            return [t.Store(line, place, value, self.range_site(node, kind, place.field))]
         if isinstance(kind, Seq) and isinstance(value.type, t.SeqType):
             given = getattr(node, "value", None)
             if value.type.kind == kind or given is None:
@@ -577,12 +552,6 @@ class FunctionTyper(Sentences):
         stays = ast.Compare(load(f"of.{here}"), [ast.In()], [load(stay)])
         return [through(f"of.{here}", target, [ast.If(stays, [next_one], [less])])]
 
-    def range_site(self, node: ast.AST, place: t.Memory) -> int:
-        kind = place.kind
-        if isinstance(kind, Int):
-            return self.site(node, place.field, f"would leave its range {kind.lo}..{kind.hi}", kind.widen)
-        return 0
-
     def method_statement(self, call: ast.Call) -> t.Stmt | None:
         if not isinstance(call.func, ast.Attribute) or call.keywords:
             return None
@@ -606,15 +575,12 @@ class FunctionTyper(Sentences):
         if isinstance(kind, Seq) and name == "append" and len(args) == 1:
             value = self.expr(args[0])
             if kind.element.scalar:
-                value = self.coerce_kind(value, kind.element, call, place.field)
+                value = self.coerce(value, kind_type(kind.element), call, place.field)
             elif not isinstance(value.type, t.MessageType):
                 rows = "sequences, and none can be appended: declare Each[number, SeqOf[...]] in its place"
                 raise self.fail(call, f"{place.field} holds {rows if isinstance(kind.element, Seq) else 'messages'}")
             site = self.site(call, place.field, f"would hold more than {kind.capacity}", kind.widen)
-            element = 0
-            if isinstance(kind.element, Int):
-                inside = kind.element
-                element = self.site(call, place.field, f"would leave its range {inside.lo}..{inside.hi}", inside.widen)
+            element = self.range_site(call, kind.element, place.field)
             return t.Append(line, place, value, site, element)
         if isinstance(kind, Seq) and name == "pop" and len(args) <= 1:
             site = self.site(call, place.field, "has no such place")
@@ -667,13 +633,6 @@ def filtered(node: ast.expr) -> str:
 def is_slice(node: ast.expr) -> TypeGuard[ast.Subscript]:
     """Return whether an expression is a slice of a sequence."""
     return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice)
-
-
-def both(a: frozenset[str] | None, b: frozenset[str] | None) -> frozenset[str] | None:
-    """Return the names that are assigned whichever path control took."""
-    if a is None or b is None:
-        return b if a is None else a
-    return a & b
 
 
 def ends(body: list[t.Stmt]) -> bool:

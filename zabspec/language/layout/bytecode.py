@@ -7,7 +7,7 @@ CPython keeps nested code among the constants of the code around it (before 3.12
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from types import CodeType, FunctionType
 
@@ -40,27 +40,13 @@ def global_names(code: CodeType) -> frozenset[str]:
     return frozenset(str(i.argval) for i in instructions_in(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
 
 
-def meant_by(function: FunctionType, name: str) -> Iterator[FunctionType]:
-    """Yield the function that a global name of a function means, if it means one."""
-    value = function.__globals__.get(name)
-    if isinstance(value, FunctionType):
-        yield value
-
-
-def functions_that_run(
-    roots: Iterable[FunctionType],
-    meant: Callable[[FunctionType, str], Iterable[FunctionType]] = meant_by,
-) -> list[FunctionType]:
-    """Return functions and all that they may call, in any module, each once.
-
-    Args:
-        roots: the functions to begin with.
-        meant: yields the functions that a global name in a function may mean.
-    """
+def functions_that_run(roots: Iterable[FunctionType]) -> list[FunctionType]:
+    """Return functions and all that they may call, in any module, each once."""
     found = [*dict.fromkeys(roots)]
     known = {*found}
     for function in found:  # it grows
-        called = [f for name in sorted(global_names(function.__code__)) for f in meant(function, name)]
+        given = (function.__globals__.get(name) for name in sorted(global_names(function.__code__)))
+        called = [f for f in given if isinstance(f, FunctionType)]
         for cell in function.__closure__ or ():
             try:
                 called += [cell.cell_contents] if isinstance(cell.cell_contents, FunctionType) else []

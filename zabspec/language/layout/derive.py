@@ -7,7 +7,7 @@ The functions are written as source of the kernel language, for one layout, and 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import product
@@ -42,20 +42,28 @@ def used_bits(kind: Kind) -> list[int]:
         return header + used_bits(kind.element) * kind.capacity
     assert isinstance(kind, MessageUnion)
     out = [kind.tag_bits] + [0] * (kind.size - 1)
-    for name, part in kind.envelope.items():
-        for k, bits in enumerate(used_bits(part)):
-            out[kind.envelope_offsets[name] + k] = bits
-    for message in kind.messages:
-        for name, inner in message.fields.items():
-            at = kind.offsets(message.name)[name]
-            for k, bits in enumerate(used_bits(inner)):
-                out[at + k] = max(out[at + k], bits)
+    for at, part in laid(kind):
+        for k, bits in enumerate(used_bits(part), at):
+            out[k] = max(out[k], bits)
     return out
 
 
-def is_channel(field: Field) -> bool:
-    """Return whether the field is packed by its length: a sequence of messages."""
-    return isinstance(field.kind, Seq) and isinstance(field.kind.element, MessageUnion)
+def laid(kind: Kind) -> Iterable[tuple[int, Kind]]:
+    """Return what a value is made of that has bytes of its own: places from its start, with kinds."""
+    match kind:
+        case Seq():
+            return ((kind.header + k * kind.element.size, kind.element) for k in range(kind.capacity))
+        case MessageUnion():
+            return (part for tag in range(len(kind.messages) + 1) for part in laid_in_message(kind, tag))
+        case Record():
+            return kind.processes
+    return ()
+
+
+def laid_in_message(union: MessageUnion, tag: int) -> Iterator[tuple[int, Kind]]:
+    """Return the same of a message with a tag; for tag 0, of the envelope."""
+    places = union.places[tag - 1] if tag else union.envelope_places
+    return ((at, kind) for at, kind, _ in places.values())
 
 
 # --- packing -----------------------------------------------------------------------------------
@@ -85,8 +93,7 @@ def fixed_pieces(layout: Layout) -> list[_Piece]:
         if field.role is Role.SCRATCH:
             continue
         bits = used_bits(field.kind)
-        if is_channel(field):
-            assert isinstance(field.kind, Seq)
+        if isinstance(field.kind, Seq) and isinstance(field.kind.element, MessageUnion):
             bits = bits[: field.kind.header]
         for _, offset in layout.elements(field.name):
             for k, b in enumerate(bits):
@@ -105,16 +112,18 @@ def message_pieces(union: MessageUnion) -> list[_Piece]:
     return out
 
 
-def channel_fields(layout: Layout) -> list[Field]:
-    """Return the fields that are packed by their length."""
-    return [field for field in layout.schema.fields if is_channel(field) and field.role is not Role.SCRATCH]
+def channel_fields(layout: Layout) -> list[tuple[Field, Seq, MessageUnion]]:
+    """Return the fields that are packed by their length, sequences of messages, with their kinds."""
+    return [
+        (field, field.kind, field.kind.element)
+        for field in layout.schema.fields
+        if isinstance(field.kind, Seq) and isinstance(field.kind.element, MessageUnion)
+        if field.role is not Role.SCRATCH
+    ]
 
 
 def channels(layout: Layout) -> Iterator[tuple[int, Seq]]:
-    for field in channel_fields(layout):
-        assert isinstance(field.kind, Seq)
-        for _, offset in layout.elements(field.name):
-            yield offset, field.kind
+    return ((offset, kind) for field, kind, _ in channel_fields(layout) for _, offset in layout.elements(field.name))
 
 
 def grouped(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
@@ -162,42 +171,28 @@ def get_text(group: list[_Piece], indent: str) -> list[str]:
 
 
 def pack_text(layout: Layout) -> str:
-    lines = ["def pack(s: State, out: Bytes) -> int:", "    b = as_bytes(s)", "    p = 0", "    acc = 0"]
-    for group in grouped(fixed_pieces(layout)):
-        lines += put_text(group, "    ")
-    return "\n".join(lines + channel_text(layout, put_text))
+    head = ["def pack(s: State, out: Bytes) -> int:", "    b = as_bytes(s)", "    p = 0", "    acc = 0"]
+    return "\n".join([*head, *fixed_text(layout, put_text), *channel_text(layout, put_text)])
 
 
 def unpack_text(layout: Layout) -> str:
-    lines = [
-        "def unpack(source: Bytes, s: State) -> int:",
-        "    b = as_bytes(s)",
-        f"    zero_bytes(b, {layout.size})",
-        "    p = 0",
-    ]
-    for group in grouped(fixed_pieces(layout)):
-        lines += get_text(group, "    ")
-    return "\n".join(lines + channel_text(layout, get_text))
+    head = ["def unpack(source: Bytes, s: State) -> int:", "    b = as_bytes(s)"]
+    head += [f"    zero_bytes(b, {layout.size})", "    p = 0"]
+    return "\n".join([*head, *fixed_text(layout, get_text), *channel_text(layout, get_text)])
+
+
+def fixed_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]]) -> Iterator[str]:
+    """Return lines that move everything outside channels, and the channels' lengths."""
+    return (line for group in grouped(fixed_pieces(layout)) for line in move(group, "    "))
 
 
 def channel_text(layout: Layout, move: Callable[[list[_Piece], str], list[str]]) -> list[str]:
     """Return lines that move the messages of every channel, each in the bits that any message uses."""
 
-    def of_channel(kind: Seq, place: str, by: str) -> list[str]:
-        assert isinstance(kind.element, MessageUnion)
-        lines = [
-            f"{by}at = {plus(place, kind.header)}",
-            f"{by}for k in range({loaded(Int(0, kind.capacity), 'b', place)}):",
-        ]
-        for group in grouped(message_pieces(kind.element)):
-            lines += move(group, f"{by}    ")
-        return [*lines, f"{by}    at = at + {kind.element.size}"]
+    def of_message(_: int, union: MessageUnion, by: str, *_owners: str) -> list[str]:
+        return [line for group in grouped(message_pieces(union)) for line in move(group, by)]
 
-    out = []
-    for field in channel_fields(layout):
-        assert isinstance(field.kind, Seq)
-        out += each_element(layout, field, "    ", lambda place, by, *_, kind=field.kind: of_channel(kind, place, by))
-    return [*out, "    return (p + 7) >> 3"]
+    return [*each_message(layout, "b", of_message), "    return (p + 7) >> 3"]
 
 
 def packed_limit(layout: Layout) -> int:
@@ -408,21 +403,45 @@ def each_element(layout: Layout, field: Field, indent: str, lines: Callable[...,
     )
 
 
+def each_message(layout: Layout, base: str, lines: Callable[..., list[str]]) -> list[str]:
+    """Return lines that are repeated for the message at `at`, of every one in a channel.
+
+    Args:
+        base: the memory of the state.
+        lines: returns them for the number of the channel's field, the kind of message, an indentation, and the
+            processes that index the channel.
+    """
+
+    def of_channel(number: int, kind: Seq, union: MessageUnion, place: str, by: str, *owners: str) -> list[str]:
+        return [
+            f"{by}at = {plus(place, kind.header)}",
+            f"{by}for k in range({loaded(Int(0, kind.capacity), base, place)}):",
+            *lines(number, union, f"{by}    ", *owners),
+            f"{by}    at = at + {union.size}",
+        ]
+
+    return [
+        line
+        for number, (field, kind, union) in enumerate(channel_fields(layout))
+        for line in each_element(layout, field, "    ", partial(of_channel, number, kind, union))
+    ]
+
+
 def plus(place: str, more: int) -> str:
     """Return an offset and so many bytes, as an expression."""
     return str(int(place) + more) if place.isdigit() else f"{place} + {more}" if more else place
 
 
-def node_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
-    """Yield the ids and sets of processes inside a value that lies at `at`, messages excepted."""
+def named_parts(kind: Kind, at: int, messages: bool = True) -> Iterator[tuple[int, Kind]]:
+    """Yield the ids and sets of processes inside a value that lies at `at`, with those of every kind of message."""
     if names_a_process(kind):
         yield at, kind
-    elif isinstance(kind, Seq) and not isinstance(kind.element, MessageUnion):
-        for k in range(kind.capacity):
-            yield from node_parts(kind.element, at + kind.header + k * kind.element.size)
-    elif isinstance(kind, Record):
-        for inside, part in kind.processes:
-            yield at + inside, part
+    elif messages or not isinstance(kind, MessageUnion):
+        for inside, part in laid(kind):
+            yield from named_parts(part, at + inside, messages)
+
+
+node_parts = partial(named_parts, messages=False)  # messages excepted
 
 
 def permuted(layout: Layout, data: bytes, p: tuple[int, ...]) -> bytes:
@@ -463,25 +482,13 @@ def moves(
             if field.kind.size == 1 and names_a_process(field.kind):
                 values = range(len(p) + 1 if isinstance(field.kind, NodeId) else 1 << len(p))
                 bytes_of.append((to, b"".join(renamed(field.kind, bytes([value]), p) for value in values)))
-            elif names_processes(field.kind):
+            elif any(map(names_a_process, field.kind.all_parts())):
                 held.append((to, field.kind))
     return itemgetter(*source), bytes_of, held
 
 
-def names_processes(kind: Kind) -> bool:
-    """Return whether a value may hold a process."""
-    if isinstance(kind, Seq):
-        return names_processes(kind.element)
-    if isinstance(kind, MessageUnion):
-        fields = (*kind.envelope.values(), *(inner for message in kind.messages for inner in message.fields.values()))
-        return any(names_processes(inner) for inner in fields)
-    if isinstance(kind, Record):
-        return bool(kind.processes)
-    return names_a_process(kind)
-
-
 def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
-    """Return a value's bytes with every process in it renamed."""
+    """Return a value's bytes with every process in it renamed: by no function that machine code is generated with."""
     if isinstance(kind, NodeId):
         return bytes([p[raw[0] - 1] + 1]) if raw[0] else raw
     if isinstance(kind, SetOf) and kind.nodes:
@@ -499,11 +506,8 @@ def renamed(kind: Kind, raw: bytes, p: tuple[int, ...]) -> bytes:
             word[at : at + part.size] = renamed(part, raw[at : at + part.size], p)
         return bytes(word)
     if isinstance(kind, MessageUnion) and raw[0]:
-        message = kind.messages[raw[0] - 1]
         changed = bytearray(raw)
-        held: list[tuple[int, Kind]] = [(kind.envelope_offsets[name], inner) for name, inner in kind.envelope.items()]
-        held += [(kind.offsets(message.name)[name], inner) for name, inner in message.fields.items()]
-        for at, inner in held:
+        for at, inner, _ in (*kind.envelope_places.values(), *kind.places[raw[0] - 1].values()):
             changed[at : at + inner.size] = renamed(inner, raw[at : at + inner.size], p)
         return bytes(changed)
     return raw
@@ -533,19 +537,11 @@ def rename_text(place: str, kind: Kind, table: RenamingTable, indent: str) -> li
 def message_renames(layout: Layout) -> list[tuple[int, list[tuple[int, Kind]]]]:
     """Return for each tag whose message holds processes their places."""
     out = []
-    for field in layout.schema.fields:
-        if is_channel(field):
-            assert isinstance(field.kind, Seq)
-            assert isinstance(field.kind.element, MessageUnion)
-            union = field.kind.element
-            for tag, message in enumerate(union.messages, 1):
-                held: list[tuple[int, Kind]]
-                held = [(union.envelope_offsets[name], kind) for name, kind in union.envelope.items()]
-                held += [(union.offsets(message.name)[name], kind) for name, kind in message.fields.items()]
-                parts = [part for at, kind in held for part in node_parts(kind, at)]
-                if parts:
-                    out.append((tag, parts))
-            return out
+    for _, _, union in channel_fields(layout)[:1]:
+        for tag in range(1, len(union.messages) + 1):
+            held = (part for of in (0, tag) for part in laid_in_message(union, of))
+            if parts := [part for at, kind in held for part in node_parts(kind, at)]:
+                out.append((tag, parts))
     return out
 
 
@@ -593,29 +589,18 @@ def permute_text(layout: Layout) -> str:
             ) if parts else []  # fmt: skip
     renames = message_renames(layout)
 
-    def in_channel(kind: Seq, place: str, by: str) -> list[str]:
-        out = [
-            f"{by}at = {plus(place, kind.header)}",
-            f"{by}for k in range({loaded(Int(0, kind.capacity), 'o', place)}):",
-        ]
+    def of_message(_: int, union: MessageUnion, by: str, *_owners: str) -> list[str]:
+        out = []
         for tag, parts in renames:
-            out.append(f"{by}    if o[at] == {tag}:")
+            out.append(f"{by}if o[at] == {tag}:")
             for inside, kind_ in parts:
-                out += rename_text(f"at + {inside}", kind_, table, f"{by}        ")
-        return [*out, f"{by}    at = at + {kind.element.size}"]
+                out += rename_text(f"at + {inside}", kind_, table, f"{by}    ")
+        return out
 
-    for field in channel_fields(layout) if renames else ():
-        assert isinstance(field.kind, Seq)
-        lines += each_element(layout, field, "    ", lambda place, by, *_, kind=field.kind: in_channel(kind, place, by))
-    sets = any(isinstance(kind, SetOf) for kind in named_in(layout))
+    lines += each_message(layout, "o", of_message) if renames else []
+    held = (kind for field in layout.schema.fields if field.role is not Role.SCRATCH for kind in field.kind.all_parts())
+    sets = any(isinstance(kind, SetOf) and kind.nodes for kind in held)
     return "\n\n\n".join([table.text(sets), "\n".join(lines)])
-
-
-def named_in(layout: Layout) -> Iterator[Kind]:
-    """Yield the kind of every process, and set of processes, in a state."""
-    for field in layout.schema.fields:
-        if field.role is not Role.SCRATCH:
-            yield from (kind for _, kind in named_parts(field.kind, 0))
 
 
 # --- colouring ---------------------------------------------------------------------------------
@@ -626,29 +611,22 @@ def fixed_masks(layout: Layout, block: str) -> list[int]:
 
     A renaming moves these bytes, and changes none of them.
     """
-    size = layout.blocks[block].stride
+    parts = (
+        part
+        for field in layout.schema.fields
+        if layout.block_name(field) == block
+        for k in range(layout.plain_count(field))
+        for part in named_parts(field.kind, layout.inner[field.name] + k * field.kind.size)
+    )
+    return unnamed(layout.blocks[block].stride, parts)
+
+
+def unnamed(size: int, parts: Iterable[tuple[int, Kind]]) -> list[int]:
+    """Return for each word of some bytes a mask of the bytes beside these parts."""
     marks = bytearray(b"\xff" * size)
-    for field in layout.schema.fields:
-        if layout.block_name(field) == block:
-            for k in range(layout.plain_count(field)):
-                for at, kind in named_parts(field.kind, layout.inner[field.name] + k * field.kind.size):
-                    marks[at : at + kind.size] = bytes(kind.size)
-    return [int.from_bytes(marks[k : k + 8], "little", signed=True) for k in range(0, size, 8)]
-
-
-def named_parts(kind: Kind, at: int) -> Iterator[tuple[int, Kind]]:
-    """Yield the ids and sets of processes inside a value at `at`, with those of every kind of message."""
-    if isinstance(kind, Seq):
-        for k in range(kind.capacity):
-            yield from named_parts(kind.element, at + kind.header + k * kind.element.size)
-    elif isinstance(kind, MessageUnion):
-        for name, part in kind.envelope.items():
-            yield from named_parts(part, at + kind.envelope_offsets[name])
-        for message in kind.messages:
-            for name, inner in message.fields.items():
-                yield from named_parts(inner, at + kind.offsets(message.name)[name])
-    else:
-        yield from node_parts(kind, at)
+    for at, kind in parts:
+        marks[at : at + kind.size] = bytes(kind.size)
+    return [int.from_bytes(marks[k : k + 8].ljust(8, b"\0"), "little", signed=True) for k in range(0, size, 8)]
 
 
 def kept_words(layout: Layout, block: str, *terms: tuple[str, int]) -> list[str]:
@@ -731,34 +709,21 @@ def by_role(layout: Layout) -> list[str]:
 
 def mail_text(layout: Layout) -> list[str]:
     """Return lines that add to the words of processes the messages that name them, each with all that it names."""
-    renames = message_renames(layout)
-    out: list[str] = []
+    renames, fields = message_renames(layout), channel_fields(layout)
 
-    def of_channel(number: int, kind: Seq, place: str, by: str, *owners: str) -> list[str]:
-        c = constants(number)  # the same for every element of a field
-        union, inner = kind.element, f"{by}    "
-        keep = bytearray(b"\xff" * union.size)
-        for at, part in named_parts(union, 0):
-            keep[at : at + part.size] = bytes(part.size)
-        words = [
-            masked_word("b", f"at + {k}", int.from_bytes(keep[k : k + 8].ljust(8, b"\0"), "little", signed=True))
-            for k in range(0, union.size, 8)
-        ]
-        words += [word_of(layout.schema.nodes, 1, owner) for owner in owners] + ([] if kind.merged else ["k"])
-        lines = [
-            f"{by}at = {plus(place, kind.header)}",
-            f"{by}for k in range({loaded(Int(0, kind.capacity), 'b', place)}):",
-            *folded("e", words, str(next(c)), c, inner),
-        ]
+    def of_message(number: int, union: MessageUnion, by: str, *owners: str) -> list[str]:
+        c = constants(7 + number)  # the same for every element of a field
+        masks = unnamed(union.size, named_parts(union, 0))
+        words = [masked_word("b", f"at + {8 * k}", mask) for k, mask in enumerate(masks)]
+        words += [word_of(layout.schema.nodes, 1, owner) for owner in owners]
+        words += [] if fields[number][1].merged else ["k"]
+        lines = folded("e", words, str(next(c)), c, by)
         for tag, parts in renames:
             places = [(f"at + {at}", part) for at, part in parts]
-            lines += [f"{inner}if b[at] == {tag}:", *named_together(layout, places, [], f"{inner}    ", c)]
-        return [*lines, f"{inner}at = at + {union.size}"]
+            lines += [f"{by}if b[at] == {tag}:", *named_together(layout, places, [], f"{by}    ", c)]
+        return lines
 
-    for number, field in enumerate(channel_fields(layout) if renames else (), 7):
-        assert isinstance(field.kind, Seq)
-        out += each_element(layout, field, "    ", partial(of_channel, number, field.kind))
-    return out
+    return each_message(layout, "b", of_message) if renames else []
 
 
 def pair_text(layout: Layout) -> list[str]:

@@ -7,7 +7,7 @@ and the canonical one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -39,6 +39,17 @@ class Kind:
     def scalar(self) -> bool:
         """Return whether a value is one machine word; otherwise the field is read by reference."""
         return True
+
+    @property
+    def parts(self) -> Iterable[Kind]:
+        """Return the kinds of what a value is made of: elements, fields, the fields of every message."""
+        return ()
+
+    def all_parts(self) -> Iterator[Kind]:
+        """Yield the kind and those of all that it is made of, at any depth."""
+        yield self
+        for part in self.parts:
+            yield from part.all_parts()
 
 
 @dataclass(frozen=True)
@@ -171,6 +182,10 @@ class Record(Kind):
         if self.ordered and any(isinstance(k, SetOf) for k in self.fields.values()):
             raise ValueError(f"{self.name} is ordered, and holds a set, which is in no order")
 
+    @property
+    def parts(self) -> Iterable[Kind]:
+        return self.fields.values()
+
     @cached_property
     def _laid(self) -> tuple[int, dict[str, int]]:
         """Return how many bits it takes, and the shift of each field."""
@@ -204,10 +219,6 @@ class Record(Kind):
     def size(self) -> int:
         return bytes_for(self.bits)
 
-    @property
-    def _shifts(self) -> dict[str, int]:
-        return self._laid[1]
-
     @cached_property
     def places(self) -> dict[str, tuple[int, int, int]]:
         """Return for each field its shift, its mask after shifting, and its lowest value."""
@@ -220,7 +231,7 @@ class Record(Kind):
 
     def shift(self, name: str) -> int:
         """Return the shift of a field."""
-        return self._shifts[name]
+        return self._laid[1][name]
 
     def pack(self, values: Mapping[str, int]) -> int:
         """Return the word for the values of its fields; a set is given as its mask."""
@@ -250,6 +261,10 @@ class Seq(Kind):
     def merged(self) -> bool:
         """Return whether states that differ only in the order of its elements have one fingerprint."""
         return self.bag and isinstance(self.element, MessageUnion)
+
+    @property
+    def parts(self) -> Iterable[Kind]:
+        return (self.element,)
 
     @cached_property
     def header(self) -> int:
@@ -284,6 +299,10 @@ class MessageUnion(Kind):
     envelope: Mapping[str, Int] = field(default_factory=dict, hash=False)
 
     @property
+    def parts(self) -> Iterable[Kind]:
+        return (part for fields in (self.envelope, *(m.fields for m in self.messages)) for part in fields.values())
+
+    @property
     def tag_bits(self) -> int:
         """Return the number of bits that hold a tag; a union without any message has one, which is zero."""
         return max(1, bits_for(len(self.messages)))
@@ -304,30 +323,23 @@ class MessageUnion(Kind):
 
     def offsets(self, name: str) -> dict[str, int]:
         """Return the place of each field of the named message, in bytes from the tag."""
-        return self._offsets[name]
+        return {n: at for n, (at, _, _) in self.places[self.tag(name) - 1].items()}
 
     @cached_property
     def envelope_offsets(self) -> dict[str, int]:
         """Return the place of each field of the envelope, in bytes from the tag."""
-        at, out = 1, {}
-        for name, kind in self.envelope.items():
-            out[name] = at
-            at += kind.size
-        return out
+        return {name: at for name, (at, _, _) in self.envelope_places.items()}
 
     @cached_property
     def body(self) -> int:
         """Return the place of a message's own fields, in bytes from the tag."""
         return 1 + sum(k.size for k in self.envelope.values())
 
-    @cached_property
-    def _offsets(self) -> dict[str, dict[str, int]]:
-        out: dict[str, dict[str, int]] = {}
-        for message in self.messages:
-            at, out[message.name] = self.body, {}
-            for name, kind in message.fields.items():
-                out[message.name][name] = at
-                at += kind.size
+    def _placed(self, fields: Mapping[str, Kind], at: int, label: str) -> dict[str, tuple[int, Kind, str]]:
+        out = {}
+        for name, kind in fields.items():
+            out[name] = at, kind, f"{label}{name}"
+            at += kind.size
         return out
 
     @cached_property
@@ -336,15 +348,12 @@ class MessageUnion(Kind):
 
         Places are in bytes from the tag.
         """
-        return tuple(
-            {n: (self._offsets[m.name][n], kind, f"{m.name}.{n}") for n, kind in m.fields.items()}
-            for m in self.messages
-        )
+        return tuple(self._placed(m.fields, self.body, f"{m.name}.") for m in self.messages)
 
     @cached_property
     def envelope_places(self) -> dict[str, tuple[int, Kind, str]]:
         """Return the place, kind and label of each field of the envelope."""
-        return {n: (self.envelope_offsets[n], kind, n) for n, kind in self.envelope.items()}
+        return self._placed(self.envelope, 1, "")
 
     @cached_property
     def size(self) -> int:

@@ -130,6 +130,24 @@ def functions_in(node: ast.AST) -> Iterator[ast.FunctionDef]:
         yield from functions_in(part)
 
 
+def calls_of(node: ast.AST, *names: str) -> Iterator[ast.Call]:
+    """Yield the calls of some functions under a node, by their plain names or as attributes."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Call):
+            called = part.func.attr if isinstance(part.func, ast.Attribute) else getattr(part.func, "id", "")
+            if called in names:
+                yield part
+
+
+def indexed(node: ast.expr) -> tuple[ast.expr, list[ast.expr]]:
+    """Return what a place is indexed from, and its indices: `s.votes` and `p` of `s.votes[p]`."""
+    indices: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        indices.insert(0, node.slice)
+        node = node.value
+    return node, indices
+
+
 def register_source(name: str, text: str) -> SourceText:
     """Register generated source under a file name of its own; return its content."""
     known, said = _texts.get(name), text.encode()
@@ -270,15 +288,20 @@ def from_lambda(function: FunctionType, name: str, like: ast.FunctionDef) -> Fun
                 vars(made).setdefault("type_params", [])
                 for given, known in zip(made.args.args, like.args.args, strict=False):
                     given.annotation = known.annotation
-                for node in ast.walk(made):
-                    if "lineno" in node._attributes and not hasattr(node, "lineno"):
-                        ast.copy_location(node, part)
-                code = recompiled(function, copied(made))
+                code = recompiled(function, copied(placed(made, part)))
                 out = FunctionType(code, function.__globals__, name)
                 out.__module__ = function.__module__
                 vars(out)["syntax"] = made
                 return out
     return function
+
+
+def placed(syntax: S, at: ast.AST) -> S:
+    """Return syntax, of which what is made here has the place of a piece of the source."""
+    for part in ast.walk(syntax):
+        if "lineno" in part._attributes and not hasattr(part, "lineno"):
+            ast.copy_location(part, at)
+    return syntax
 
 
 def copied(syntax: S) -> S:

@@ -159,8 +159,7 @@ class _Emitter(FlowEmitter):
         self.branch(bad, on, after, rare=True)
         self.label_only(on)
         self.record_error(state, site)
-        self.jump(after)
-        self.label_only(after)
+        self.label(after)
 
     def record_error(self, state: t.Expr, site: int) -> None:
         noted = site | self.program.sites[site - 1].mark if site else 0
@@ -237,15 +236,9 @@ class _Emitter(FlowEmitter):
                 self.narrow_store(place, bits, moved)
                 return
             bad = self.value(f"icmp ugt i64 {moved}, {kind.hi - kind.lo}")
-            on, good, after = self.new("bad"), self.new("good"), self.new("after")
-            self.branch(bad, on, good, rare=True)
-            self.label_only(on)
-            self.record_error(state, site)
-            self.jump(after)
-            self.label_only(good)
+            after = self.leave_if(bad, state, site, "bad", "good")
             self.narrow_store(place, bits, moved)
-            self.jump(after)
-            self.label_only(after)
+            self.label(after)
             return
         self.narrow_store(place, bits, value)
 
@@ -512,8 +505,7 @@ class _Emitter(FlowEmitter):
                 for offset in pieces:
                     start = self.value(f"getelementptr i8, ptr {base}, i64 {offset}")
                     self.zero(self.value(f"getelementptr i8, ptr {start}, i64 {move}"), size)
-        self.jump(after)
-        self.label_only(after)
+        self.label(after)
         return ""
 
     def make_record(self, e: t.MakeRecord) -> str:
@@ -620,23 +612,16 @@ class _Emitter(FlowEmitter):
         assert isinstance(kind, SetOf)
         item = self.expr(s.item)
         place = self.address(s.place)
-        if self.in_range(item, 0, kind.count - 1):
-            bit, old = self.value(f"shl i64 1, {item}"), self.load(place, kind)
-            bit = bit if s.add else self.value(f"xor i64 {bit}, -1")
-            new = self.value(f"{'or' if s.add else 'and'} i64 {old}, {bit}")
-            self.narrow_store(place, 8 * kind.size, new)
-            return
-        bad = self.value(f"icmp uge i64 {item}, {kind.count}")
-        self.report(bad, s.place.state, s.site)
-        safe = self.value(f"select i1 {bad}, i64 0, i64 {item}")
-        bit = self.value(f"shl i64 1, {safe}")
-        old = self.load(place, kind)
-        if s.add:
-            changed = self.value(f"or i64 {old}, {bit}")
-        else:
-            changed = self.value(f"and i64 {old}, {self.value(f'xor i64 {bit}, -1')}")
-        new = self.value(f"select i1 {bad}, i64 {old}, i64 {changed}")
+        after = ""
+        if not self.in_range(item, 0, kind.count - 1):
+            bad = self.value(f"icmp uge i64 {item}, {kind.count}")
+            after = self.leave_if(bad, s.place.state, s.site, "outside", "member")
+        bit, old = self.value(f"shl i64 1, {item}"), self.load(place, kind)
+        bit = bit if s.add else self.value(f"xor i64 {bit}, -1")
+        new = self.value(f"{'or' if s.add else 'and'} i64 {old}, {bit}")
         self.narrow_store(place, 8 * kind.size, new)
+        if after:
+            self.label(after)
 
     def sequence(self, s: t.Append | t.Remove) -> tuple[Seq, str, str]:
         """Return the sequence that a statement changes: its kind, its address, and its length."""
@@ -666,8 +651,7 @@ class _Emitter(FlowEmitter):
         else:
             self.copy(element, v, kind.element.size)
         self.narrow_store(place, 8 * kind.header, self.value(f"add i64 {count}, 1"))
-        self.jump(after)
-        self.label_only(after)
+        self.label(after)
 
     def element(self, place: str, kind: Seq, index: str) -> str:
         start = self.value(f"getelementptr i8, ptr {place}, i64 {kind.header}")
@@ -695,10 +679,8 @@ class _Emitter(FlowEmitter):
         self.jump(done)
         self.label_only(slow)
         self.emit(f"call void @llvm.memmove.p0.p0.i64(ptr {hole}, ptr {behind}, i64 {moved}, i1 false)")
-        self.jump(done)
-        self.label_only(done)
+        self.label(done)
         last = self.value(f"sub i64 {count}, 1")
         self.zero(self.element(place, kind, last), size)
         self.narrow_store(place, 8 * kind.header, last)
-        self.jump(after)
-        self.label_only(after)
+        self.label(after)

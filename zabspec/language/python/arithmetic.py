@@ -73,19 +73,14 @@ class Checked(ast.NodeTransformer):
         name = CHECKED.get(type(node.op)) if self.numbers else None
         if name is None or (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)):
             return node
-        return checked(name, node.left, node.right, node)
+        call = ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], [])
+        return ast.fix_missing_locations(ast.copy_location(call, node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
-        name = CHECKED.get(type(node.op)) if self.numbers else None
-        if name is None:
-            return node
+        if not self.numbers or type(node.op) not in CHECKED:
+            return self.generic_visit(node)
         held = ast.parse(ast.unparse(node.target), mode="eval").body
         for part in ast.walk(held):
             ast.copy_location(part, node.target)
-        return ast.copy_location(ast.Assign([node.target], checked(name, held, node.value, node)), node)
-
-
-def checked(name: str, left: ast.expr, right: ast.expr, node: ast.AST) -> ast.expr:
-    """Return the call that replaces an operation."""
-    return ast.fix_missing_locations(ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [left, right], []), node))
+        value = ast.copy_location(ast.BinOp(held, node.op, node.value), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], value), node))  # type: ignore[no-any-return]

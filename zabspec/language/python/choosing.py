@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from zabspec.language.layout.source import copied, definition, recompiled
+from zabspec.language.layout.source import copied, definition, placed, recompiled
 from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.meanings import OF_PYTHON
@@ -44,10 +44,7 @@ def may_choose(function: FunctionType, step: str, names: Mapping[str, Any]) -> F
     body = derived.block(node.body)
     node.body = [*body, ast.Return(ast.Constant(True))] if derived.chooses else [ast.Return(ast.Constant(True))]
     node.name, node.decorator_list, node.returns = name_of(step), [], ast.Name("bool", ast.Load())
-    for part in ast.walk(node):
-        if "lineno" in part._attributes and not hasattr(part, "lineno"):
-            ast.copy_location(part, node)
-    code = recompiled(function, copied(node))
+    code = recompiled(function, copied(placed(node, node)))
     out = FunctionType(code, function.__globals__, node.name)
     out.__module__ = function.__module__
     vars(out).update({k: v for k, v in vars(function).items() if k in ("apart", "beside")}, syntax=node)

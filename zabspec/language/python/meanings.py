@@ -21,18 +21,8 @@ from zabspec.language.python import lang
 from zabspec.language.python.lang import MessageName, RecordName
 from zabspec.language.python.writes import WROTE
 
-OF_PYTHON = (
-    "abs",
-    "all",
-    "any",
-    "enumerate",
-    "len",
-    "max",
-    "min",
-    "range",
-    "set",
-    "sum",
-)  # what the language has of Python
+# what the language has of Python
+OF_PYTHON = ("abs", "all", "any", "enumerate", "len", "max", "min", "range", "set", "sum")
 PYTHON = {name: getattr(builtins, name) for name in OF_PYTHON}
 WORDS = frozenset({"broken", "forget", "is_quorum"})  # what it knows by name
 MISSING = object()

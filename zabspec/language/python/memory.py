@@ -1,8 +1,8 @@
 """Declare the kernel language's operations on memory, which machine code alone has: CPython's states are not bytes.
 
-They are declared here, so that a kernel imports what it names. The front end knows them by name (`expressions.KERNEL`)
-and emits an instruction or two for each; a test compares the two tables. Offsets of bytes count bytes, offsets of words
-count words. Nothing is checked, neither bounds nor alignment.
+They are declared here, so that a kernel imports what it names. The front end types their calls by these annotations
+(`expressions.KERNEL`), and machine code has an instruction or two for each. Offsets of bytes count bytes, those
+of words count words. Nothing is checked, neither bounds nor alignment.
 """
 
 from __future__ import annotations

@@ -423,8 +423,8 @@ class MessageView:
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.union.envelope:
             raise AttributeError("a message does not change, its envelope excepted")
-        at = self.at + self.union.envelope_offsets[name]
-        write(self.buffer, at, self.union.envelope[name], value, f"the envelope's {name}")
+        at, kind, _ = self.union.envelope_places[name]
+        write(self.buffer, self.at + at, kind, value, f"the envelope's {name}")
 
 
 set_message_buffer, set_at, set_union = (MessageView.__dict__[name].__set__ for name in ("buffer", "at", "union"))

@@ -50,11 +50,10 @@ class Telling(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> list[ast.stmt]:
         return self.noted(node, *node.targets)
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
+    def visit_AugAssign(self, node: ast.AugAssign | ast.AnnAssign) -> list[ast.stmt]:
         return self.noted(node, node.target)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> list[ast.stmt]:
-        return self.noted(node, node.target)
+    visit_AnnAssign = visit_AugAssign
 
     def visit_Expr(self, node: ast.Expr) -> list[ast.stmt]:
         return self.noted(node)
