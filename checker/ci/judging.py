@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from checker.ci.configuration import Check
 from checker.ci.keys import HOLDS, NOT_REACHED, Expectation
-from checker.report.result import CheckFindings, Counterexample, some
+from checker.report.result import UNFALSIFIABLE, CheckFindings, Counterexample, some
 
 # The statuses of a check.
 AS_EXPECTED, DIFFERS, UNDECIDED, NOT_RUN = "as expected", "DIFFERS", "no verdict", "not run"
@@ -102,6 +102,8 @@ def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Differenc
                 f"the premise of {name} is reached{at(depth, found)}, and no premise was expected to be reached",
                 name,
             )
+        if found.vain:
+            yield Difference(CHANGED, f"no property has a premise to reach: each {UNFALSIFIABLE}")
         return
     for name, wanted in premises_of(found, expect):
         if name in found.met:
@@ -113,9 +115,9 @@ def of_premises(found: CheckFindings, expect: Expectation) -> Iterator[Differenc
                     name,
                 )
         elif lost(found, name, wanted):
-            yield Difference(
-                PREMISE_LOST, f"the premise of {name} is not reached{at(wanted, found)}, and was expected to be", name
-            )
+            what = f"the premise of {name} is not reached{at(wanted, found)}"
+            what = f"{name} {UNFALSIFIABLE}, so it is not put to the test" if name in found.never_false else what
+            yield Difference(PREMISE_LOST, f"{what}, and was expected to be", name)
     tested = set(found.met) | set(found.violated)
     if expect.verdict == HOLDS and found.covered and not tested and not list(premises_of(found, expect)):
         yield Difference(PREMISE_LOST, "no property was checked non-vacuously")
@@ -193,7 +195,9 @@ def found(o: CheckOutcome) -> str:
         return "-"
     tested = len(set(f.met))
     promised = ", merged by promise" if f.promised else ""
-    return f"holds ({tested} of {len(f.properties)}){promised}" if tested else "premises not reached"
+    if not tested:
+        return UNFALSIFIABLE if f.vain else "premises not reached"
+    return f"holds ({tested} of {len(f.properties)}){promised}"
 
 
 def statement_of(check: Check) -> str:

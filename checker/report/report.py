@@ -648,6 +648,7 @@ class Explored(Answered):
             counterexamples=self.counterexamples,
             promised=promise_text(self.configuration).removeprefix("; "),
             unheard="" if self.second.states else self.second.none,
+            never_false=self.never_false,
         )
 
     @property

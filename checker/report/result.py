@@ -7,7 +7,7 @@ A kind of request has a class of its result (`checker/report/`, and `report.py` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -213,6 +213,7 @@ class CheckFindings:
         counterexamples: by property.
         promised: which steps are merged by promise, as a sentence's part; empty if none are.
         unheard: why there is no second opinion, if one was requested; else empty.
+        never_false: those that no state can break, none of which is met.
     """
 
     sentence: str
@@ -234,6 +235,12 @@ class CheckFindings:
     counterexamples: Mapping[str, Counterexample] = field(default_factory=dict)
     promised: str = ""
     unheard: str = ""
+    never_false: Collection[str] = ()
+
+    @property
+    def vain(self) -> bool:
+        """Whether no state can break any of the properties."""
+        return bool(self.never_false) and all(p.name in self.never_false for p in self.properties)
 
 
 # --- all of it -------------------------------------------------------------------------------------

@@ -179,6 +179,7 @@ class Simulated(Answered):
             unit="tick",
             sha256=self.sha256,
             counterexamples=made,
+            never_false=[v.of.name for v in judged if not v.can_fail],
         )
 
     @cached_property

@@ -82,10 +82,13 @@ def judged_run(request: Replay, names: Sequence[str]) -> CheckFindings:
         before = runner.before if number else None
         violated |= {p.name: number for p in judged if p.name not in violated and not runner.keeps(p)}
         met |= {p.name: number for p in judged if p.name not in met and meets(p, runner.names, runner.state, before)}
-    met = {name: at for name, at in met.items() if name not in vacuous(model, judged)}
+    never = vacuous(model, judged)
+    met = {name: at for name, at in met.items() if name not in never}
     said = {"run": Counterexample(to_text(trace), trace=trace)}
     sentence = f"{len(trace.steps)} steps replayed in the simulator, step by step equal"
-    return CheckFindings(sentence, judged, violated, met, len(trace.steps), True, unit="step", counterexamples=said)
+    return CheckFindings(
+        sentence, judged, violated, met, len(trace.steps), True, unit="step", counterexamples=said, never_false=never
+    )
 
 
 def replayed(trace: Trace, what: str) -> Played:
