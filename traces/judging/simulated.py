@@ -88,7 +88,7 @@ def judged_properties(protocol: str, names: Sequence[str] = ()) -> tuple[Propert
     if not found.text.judged_by_event:
         return papers
     asks, given = asks_of_network(protocol), found.claims if found.declared.replicas else properties_of(protocol)
-    own = tuple(p for p in given if p.default and p.of != STEP and not asks(p))
+    own = tuple(p for p in given if p.default and p.of not in (STEP, TERMINAL) and not asks(p))
     return (*papers, *own) if found.declared.replicas else own
 
 
