@@ -39,6 +39,7 @@ from tests.histories import (
     passes_agree,
 )
 from zabspec.model import Configuration, Model
+from zabspec.second import paper_invariants
 from zabspec.worlds.steps import ABCAST, ORACLE, TO_FOLLOWER, TO_LEADER
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -324,6 +325,20 @@ def word_of(step: str) -> int:
     if kind == "L":
         return TO_LEADER << 24 | int(given[0]) << 8
     return (ABCAST if kind == "A" else TO_FOLLOWER) << 24 | int(given[0]) << 16
+
+
+def test_both_semantics_judge_invariant_5_of_processes_whose_passes_agree_only() -> None:
+    """p1 delivers b, which violates it, and in a later pass a: `delivered` is [b, a] then, and D_p1 is [a]."""
+    h = Synthetic.of()
+    a, b = h.abcast(0, 1), h.abcast(0, 1)
+    h.state.current_epoch[1] = 1
+    h.deliver(1, b)
+    assert not h.names["invariant_5"](h.state)
+    assert not paper_invariants.invariant_5(h.state)
+    h.end_pass(1)
+    h.deliver(1, a)
+    assert h.names["invariant_5"](h.state)
+    assert paper_invariants.invariant_5(h.state)
 
 
 def test_invariant_5_literal_breaks_as_the_page_tells() -> None:

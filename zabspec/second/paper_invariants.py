@@ -65,8 +65,11 @@ def invariant_4(before: Any, event: Any, after: Any) -> bool:
 
 
 def invariant_5(s: Any) -> bool:
-    """Return whether what each f delivered since it joined its epoch, without I_e, is a prefix of its epoch's."""
-    for f in range(s.NODES):
+    """Return whether what each f delivered since it joined its epoch, without I_e, is a prefix of its epoch's.
+
+    Of an f whose passes disagree the state has not what it delivered in the last.
+    """
+    for f in (f for f in range(s.NODES) if not s.diverged[f]):
         broadcast = [s.abcast_txn[k] for k in range(s.abcasts) if s.abcast_txn[k].epoch == s.current_epoch[f]]
         mine = [t for t in list(s.delivered[f])[: s.pass_length[f]] if t.epoch == s.current_epoch[f]]
         if mine != broadcast[: len(mine)]:
