@@ -480,7 +480,7 @@ class Explored(Answered):
         with suppress(ConfigError):  # its source may have changed
             found = PROTOCOLS.get(self.configuration.protocol)
             here = unused(Model(self.configuration)) if found is not None else []
-            vain = [f"{name} is never False, whatever happens ({place})" for name, place in self.never_false.items()]
+            vain = [f"{name} is never False at this size ({place})" for name, place in self.never_false.items()]
             return here + vain
         return []
 
