@@ -53,14 +53,10 @@ class Alternatives:
 
     def reached(self, first: Iterable[FunctionType]) -> list[FunctionType]:
         """Return these functions and all that they call, in any module."""
-        found = dict.fromkeys(first)
-        todo = [*found]
-        while todo:
-            for f in self.called(todo.pop()):
-                if f not in found:
-                    found[f] = None
-                    todo.append(f)
-        return [*found]
+        found = list(dict.fromkeys(first))
+        for f in found:  # it grows
+            found += dict.fromkeys(g for g in self.called(f) if g not in found)
+        return found
 
     def enters_once(self, f: FunctionType, reached: Iterable[FunctionType]) -> bool:
         """Return whether a world calls a function in a receipt alone, or not at all."""

@@ -167,8 +167,7 @@ class Body:
         self.walk, self.name, self.names = walk, name, names
         self.function = walk.functions[name]
         parameters = definition(self.function).args.args
-        kind = parameters[1].annotation if len(parameters) > 1 else None
-        self.own = parameters[1].arg if kind is not None and annotated(kind) == "Node" else ""
+        self.own = next((a.arg for a in parameters[1:2] if annotated(a.annotation) == "Node"), "")
         self.ends: list[At] = []  # where it returns
         self.breaks: list[At] = []  # where it leaves the loop that it is in, or begins a round
 

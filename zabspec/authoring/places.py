@@ -94,12 +94,9 @@ def declared(tree: ast.Module, what: tuple[str, ...]) -> Iterator[ast.expr | ast
                     yield from [at] if known == what[2] else []
                 case ast.Assign(targets=[ast.Name(id=known) as at]):
                     yield from [at] if known == what[2] else []
-    elif kind == "budget":
+    elif kind in ("budget", "role"):
         for call in calls(tree, "declare"):
-            yield from keys_of(next((k.value for k in call.keywords if k.arg == "budgets"), call), name)
-    elif kind == "role":
-        for call in calls(tree, "declare"):
-            yield from keys_of(next((k.value for k in call.keywords if k.arg == "roles"), call), name)
+            yield from keys_of(next((k.value for k in call.keywords if k.arg == f"{kind}s"), call), name)
     elif kind == "argument":
         for call in calls(tree, "declare"):
             yield from (k.value for k in call.keywords if k.arg == name)

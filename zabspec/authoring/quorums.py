@@ -69,11 +69,10 @@ def check_quorums(
     """
     stand_in = list(overrides)
     theirs = in_use(modules, stand_in, [f for f in others if f not in stand_in])
-    fields = tuple(fields)
-    sets = {f.name for f in fields if holds_processes(f.kind)}
-    sets |= {n for m in messages.messages for n, kind in m.fields.items() if holds_processes(kind)}
-    kinds = [*(f.kind for f in fields), *(kind for m in messages.messages for kind in m.fields.values())]
-    sets |= {n for kind in kinds for n in parts_with_processes(kind)}
+    named = [*((f.name, f.kind) for f in fields), *(field for m in messages.messages for field in m.fields.items())]
+    inner = [kind.element if isinstance(kind, Seq) else kind for _, kind in named]
+    named += [part for kind in inner if isinstance(kind, Record) for part in kind.fields.items()]
+    sets = {name for name, kind in named if holds_processes(kind)}
     for function in (f for f in theirs if f in stand_in or not is_ours(f)):
         for line, what in counted(function, sets):
             place = SourcePlace(function.__code__.co_filename, line)
@@ -108,16 +107,10 @@ def holds_processes(kind: Kind) -> bool:
     return holds_processes(kind.element) if isinstance(kind, Seq) else isinstance(kind, SetOf) and kind.nodes
 
 
-def parts_with_processes(kind: Kind) -> list[str]:
-    """Return the parts of a record, or of a sequence's records, that are sets of processes."""
-    inner = kind.element if isinstance(kind, Seq) else kind
-    return [n for n, k in inner.fields.items() if holds_processes(k)] if isinstance(inner, Record) else []
-
-
 def counted(function: FunctionType, sets: set[str]) -> Iterator[tuple[int, str]]:
     """Yield what in a function may count processes: the line, and what it does there."""
     node = definition(function)
-    members = {a.arg for a in node.args.args if a.annotation is not None and annotated(a.annotation) == "Members"}
+    members = {a.arg for a in node.args.args if annotated(a.annotation) == "Members"}
     bounds = {id(part) for call in calls_of(node, "range") for part in call.args} | set(scales(node))
     tests = {
         id(test.left)

@@ -69,7 +69,7 @@ from zabspec.authoring.membership import (
     member_fields,
 )  # fmt: skip
 from zabspec.authoring.places import about, misdeclared, with_place
-from zabspec.authoring.roles import RoleTypes, check_processes
+from zabspec.authoring.roles import RoleReader, RoleTypes
 from zabspec.authoring.sources import Read, is_file, path_of
 from zabspec.authoring.unreceived import ANY, FOLLOWER, LEADER, TAKES_ALL, Sending, sendings, taken, unreceived
 from zabspec.language.front.expressions import KERNEL
@@ -77,7 +77,7 @@ from zabspec.language.layout.bytecode import global_names, names_in
 from zabspec.language.layout.kinds import Int, Message, MessageUnion, Seq
 from zabspec.language.layout.place import SourcePlace, is_own_file
 from zabspec.language.layout.schema import Field, Role
-from zabspec.language.layout.source import LanguageError, definition, from_lambda, register_source
+from zabspec.language.layout.source import LanguageError, annotated, definition, from_lambda, register_source
 from zabspec.language.program import OVERSEEING
 from zabspec.language.python.choosing import name_of
 from zabspec.language.python.lang import MessageName, RecordName
@@ -324,7 +324,9 @@ class ProtocolSource:
             roles, by_name = tuple(self.declared.roles), {f.__name__: f for f in self.typed}
             around = member_fields(size.nodes) if self.declared.members is not None else ()
             parts = {f.name: f for f in (*fields, *around)}, {m.name: m for m in messages}
-            check_processes(RoleTypes(self.name, roles, *parts, self.receipts, by_name), self.typed)
+            types = RoleTypes(self.name, roles, *parts, self.receipts, by_name)
+            for function in self.typed:
+                RoleReader(types, function).check()
         check_kept(self.name, self.module, self.meanings)
         for f in fields:
             self._check_names(f)
@@ -947,7 +949,9 @@ class _Reader:
         check_membership(self.name, self.declared, actions, self.functions)
         self.check_claims(claims)
         self.check_goals(goals)
-        self.check_starts(starts)
+        for f in starts:
+            if self.annotations(f) != ["State"]:
+                raise self.fail(f, "what a run begins with takes (s: State)")
         if {"is_down", "starts_at_once"} <= self.functions.keys():
             raise self.fail(self.functions["starts_at_once"], NOT_ASKED)
         steps = (f for a in (*actions, *changes) for f in (a.function, a.when) if f is not None)
@@ -976,16 +980,6 @@ class _Reader:
         for f in self.reached(starts):
             vars(f)["begins"] = True
         return self.unheard([*roots, *(a.function for a in changes), *starts], marked.receipts)
-
-    def check_starts(self, starts: Iterable[FunctionType]) -> None:
-        """Check the parameters of the functions that a run begins with.
-
-        Raises:
-            ProtocolError: one has others.
-        """
-        for f in starts:
-            if self.annotations(f) != ["State"]:
-                raise self.fail(f, "what a run begins with takes (s: State)")
 
     def initial(self) -> FunctionType | None:
         """Return the function with which every run begins; None if there is none."""
@@ -1220,9 +1214,7 @@ class _Reader:
             if kinds[-1] in out:
                 raise self.fail(function, f"{kinds[-1]} is already received by {out[kinds[-1]].__name__}")
             out[kinds[-1]] = function
-        if self.declared.world == CONNECTIONS:
-            return out
-        if out and "on_message" in self.functions:
+        if out and self.declared.world != CONNECTIONS and "on_message" in self.functions:
             raise self.fail(
                 self.functions["on_message"], "on_message receives all messages, so no other function may receive one"
             )
@@ -1282,12 +1274,10 @@ class _Reader:
 
     def annotations(self, function: FunctionType) -> list[str]:
         """Return the types of a function's parameters, as written."""
-        given = (a.annotation for a in self.node(function).args.args)
-        return [ast.unparse(a).strip("'\"") if a is not None else "" for a in given]
+        return [annotated(a.annotation) for a in self.node(function).args.args]
 
     def returned(self, function: FunctionType) -> str:
-        node = self.node(function).returns
-        return ast.unparse(node).strip("'\"") if node is not None else ""
+        return annotated(self.node(function).returns)
 
     def reached(self, roots: Iterable[FunctionType]) -> list[FunctionType]:
         """Return functions of the source, with those that they call."""

@@ -11,7 +11,7 @@ passed and returned, to whom a message is sent, who is given as its sender, and 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from types import FunctionType
@@ -80,7 +80,7 @@ class RoleTypes:
 
     def said(self, annotation: ast.expr | None) -> Value | None:
         """Return what an annotation implies."""
-        text = annotated(annotation) if annotation is not None else ""
+        text = annotated(annotation)
         if text in self.by_type:
             return Value("process", self.by_type[text])
         if text == "Members":
@@ -97,18 +97,8 @@ class RoleTypes:
         return None
 
 
-def check_processes(types: RoleTypes, functions: Iterable[FunctionType]) -> None:
-    """Check that no function has a process of another role where one of a certain role is wanted.
-
-    Raises:
-        ProtocolError: one does, with its line.
-    """
-    for function in functions:
-        Reader(types, function).check()
-
-
-class Reader:
-    """Reads one function."""
+class RoleReader:
+    """Checks that one function has no process of another role where one of a certain role is wanted."""
 
     def __init__(self, types: RoleTypes, function: FunctionType) -> None:
         self.types, self.function = types, function

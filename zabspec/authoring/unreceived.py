@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 
+from zabspec.language.layout.source import annotated
 from zabspec.language.python.lang import MessageName
 from zabspec.worlds import actor
 from zabspec.worlds.steps import CONNECTIONS
@@ -49,7 +50,7 @@ class _Text:
 
     def __init__(self, function: FunctionType, node: ast.FunctionDef) -> None:
         self.function, self.node = function, node
-        self.params = {a.arg: ast.unparse(a.annotation).strip("'\"") if a.annotation else "" for a in node.args.args}
+        self.params = {a.arg: annotated(a.annotation) for a in node.args.args}
         self.given: dict[str, list[ast.expr]] = {}
         for part in ast.walk(node):
             if isinstance(part, (ast.Assign, ast.AnnAssign)) and part.value is not None:

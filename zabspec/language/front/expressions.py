@@ -1318,8 +1318,7 @@ def own_process(params: list[tuple[str, t.AnyType]], processes: Collection[str])
 
 def works_on_words(python: FunctionType, node: ast.FunctionDef, front: Context) -> bool:
     """Return whether a function is a kernel: it works on words, bytes and structs of arrays, and its integers wrap."""
-    named = {annotated(a.annotation) for a in node.args.args if a.annotation is not None}
-    typed = [front.type_of_annotation(name) for name in named]
+    typed = [front.type_of_annotation(annotated(a.annotation)) for a in node.args.args]
     memory = any(kind in (t.WORDS, t.BYTES) or isinstance(kind, t.StructType) for kind in typed)
     if memory or KERNEL.keys().isdisjoint(global_names(python.__code__)):
         return memory

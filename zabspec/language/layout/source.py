@@ -235,13 +235,11 @@ def from_here(sentence: str) -> str:
     return PLACE.sub(place, sentence)
 
 
-def annotated(node: ast.expr) -> str:
-    """Return the text of an annotation, in quotes or without."""
-    if isinstance(node, ast.Name):
-        return node.id
+def annotated(node: ast.expr | None) -> str:
+    """Return the text of an annotation, in quotes or without; an empty string if there is none."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
-    return ast.unparse(node)
+    return ast.unparse(node) if node is not None else ""
 
 
 def check_open(function: FunctionType, line: int) -> None:
