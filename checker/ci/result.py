@@ -22,6 +22,7 @@ from checker.ci.judging import (
     statement_of,
 )
 from checker.ci.places import places_of
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered, ByName
 from checker.report.result import (
     ERROR,
@@ -46,7 +47,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 INDEX = {"check": "checks.html", "entry": "gallery.html"}  # the page of all checks, by what they are called
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 ENDS = {DIFFERS: FAILURE, UNDECIDED: ERROR, NOT_RUN: SKIPPED}
 
 

@@ -78,11 +78,6 @@ def state_json(s: StateView, other: StateView | None = None, known: JsonState | 
     return out
 
 
-def field_json(s: StateView, name: str) -> Any:
-    """Return a field of a state as JSON, over all its axes."""
-    return field_writer(s.layout, name)(s.buffer)
-
-
 # --- how a state is written ------------------------------------------------------------------------
 # What a field holds is looked at once for each layout, and not once for each value: a run is written after every step.
 

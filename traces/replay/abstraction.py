@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import Any
 
 from traces.record.trace import JsonState
-from traces.record.values import field_json, in_order, writer
+from traces.record.values import field_writer, in_order, writer
 from zabspec.language.layout.kinds import MessageUnion
 from zabspec.language.layout.schema import Role
 from zabspec.language.python.reference import MessageView, StateView
@@ -189,7 +189,7 @@ class Abstraction:
                 budget = f.name.removesuffix("_left")
                 out[f.name] = self.configuration.budget[budget] - spent.get(budget, 0)
             elif f.role is not Role.SCRATCH:
-                whole = field_json(s, f.name)
+                whole = field_writer(s.layout, f.name)(s.buffer)
                 out[f.name] = whole if f.name in self.same else fitted(f.name, whole, self.layout.axis_sizes(f))
         return out
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
 from checker.report.result import NOT_REACHED, UNFALSIFIABLE, Counterexample, Part, plural
 from invariants.binding import vacuous
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from invariants.registry import Property
     from traces import Trace
     from zabspec.model import Model
-
-HELD, VIOLATED, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.report.answer import Answered
 from checker.report.result import NOT_REACHED, UNFALSIFIABLE, Part
 from checker.report.result import Verdict as Said
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from checker.explore.premises import Premises
     from checker.proofs.symbolic.pool import Outcome, Question, Verdict
 
-HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 MOST_NAMES = 12  # of assumed clauses that are named; more are only counted
 INSIDE = 78  # columns of a part that is indented by two
 BROKEN = "violated"  # a run violates it, whatever was proved
@@ -77,9 +77,9 @@ class Inductive(Answered):
 def answer_of(outcome: Outcome) -> tuple[str, int]:
     """Return the answer in a word, and the exit code. If the request names clauses it is never the word for all."""
     if outcome.refuted:
-        return BROKEN, NOT_INDUCTIVE
+        return BROKEN, VIOLATED
     if any(v.word == "not inductive" for v in outcome.verdicts):
-        return "not inductive", NOT_INDUCTIVE
+        return "not inductive", VIOLATED
     if outcome.unmet or outcome.obstacles or not all(v.holds for v in outcome.verdicts):
         return "undecided", NO_VERDICT
     return KEPT if outcome.question.chosen else "proved", HELD

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
+from checker.errors import HELD, NO_VERDICT, VIOLATED
 from checker.proofs.requests.clauses import ClausesRequest, InAll, argument, sorted_out
 from checker.report.answer import StatedAnswer
 from checker.requests.base.bounded import Threads
@@ -18,8 +19,6 @@ from zabspec.typed import Natural
 
 if TYPE_CHECKING:
     from checker.report.result import Part
-
-HELD, NOT_INDUCTIVE, NO_VERDICT = 0, 1, 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,12 +63,9 @@ class Confirm(ClausesRequest):
         where = "every reachable state" if seen.complete else f"every state up to depth {len(seen.levels) - 1}"
         code, sentence = HELD, f"{len(clauses)} clauses hold in {where} ({seen.distinct:,} of them)"
         if seen.failed and len(bad) == 1:
-            code, sentence = NOT_INDUCTIVE, f"{next(iter(bad))} is violated in a reachable run: {seen.error}"
+            code, sentence = VIOLATED, f"{next(iter(bad))} is violated in a reachable run: {seen.error}"
         elif bad:
-            code, sentence = (
-                NOT_INDUCTIVE,
-                f"{' and '.join(bad)} is False in a reachable state: no invariant",
-            )
+            code, sentence = VIOLATED, f"{' and '.join(bad)} is False in a reachable state: no invariant"
         elif seen.error:
             code, sentence = NO_VERDICT, f"no verdict: {seen.error} after {seen.distinct:,} states"
         elif seen.stopped and not seen.complete:  # whatever depth was requested
@@ -77,7 +73,7 @@ class Confirm(ClausesRequest):
             code, sentence = NO_VERDICT, f"no verdict: {seen.stopped} after {seen.distinct:,} states; {whole}"
         content = {
             "request": self.as_json(),
-            "answer": {HELD: "confirmed", NOT_INDUCTIVE: "violated", NO_VERDICT: "undecided"}[code],
+            "answer": {HELD: "confirmed", VIOLATED: "violated", NO_VERDICT: "undecided"}[code],
             "sentence": sentence,
             "configuration": model.configuration.as_dict(),
             "clauses": [c.name for c in clauses],
