@@ -33,7 +33,7 @@ Step = TypeVar("Step", bound=Callable[[Any, Any], None])
 Change = TypeVar("Change", bound=Callable[[Any], None])
 Does = TypeVar("Does", bound=Callable[..., None])
 Looks = TypeVar("Looks", bound=Callable[..., bool])
-Test = TypeVar("Test")
+_Test = TypeVar("_Test")
 When = Callable[[Any, Any], bool]  # whether a process can take a step
 
 
@@ -437,10 +437,10 @@ def check_fairness(fair: object, fair_to: object, budget: str) -> None:
         raise ProtocolError('fair=False contradicts fair_to="action": the first means that no process need take it')
 
 
-class Optional(TypedDict, Generic[Test], total=False):
+class Optional(TypedDict, Generic[_Test], total=False):
     """What every step may have: when it is possible, the budget that it spends, its pace, its name, its fairness."""
 
-    when: Test | None
+    when: _Test | None
     budget: str
     every: int
     name: str
