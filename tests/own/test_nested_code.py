@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -21,6 +21,7 @@ from zabspec.authoring.closing import Walk
 from zabspec.authoring.unused import unused
 from zabspec.language.layout.bytecode import functions_that_run, global_names, names_in
 from zabspec.language.python.arithmetic import may_overflow
+from zabspec.language.python.reference import OPERATIONS
 from zabspec.language.python.sentences import with_sentences
 from zabspec.model import Configuration, Model
 
@@ -192,3 +193,10 @@ def test_a_set_that_is_made_equals_a_field_with_its_members(folder: Path, engine
     (folder / "mine.py").write_text(text)
     result = CliRunner().invoke(main, ["--protocol", "mine.py", "--engine", engine])
     assert result.exit_code == code, result.output
+
+
+def test_a_place_that_is_multiplied_may_have_a_product_in_its_index(tmp_path: Path) -> None:
+    f = loaded(tmp_path / "m.py", "def f(s, a, b):\n    s.x[a * b] *= a * b\n").f
+    s = SimpleNamespace(x=[1, 1, 3])
+    FunctionType(with_sentences(f, frozenset()), dict(OPERATIONS))(s, 1, 2)
+    assert s.x == [1, 1, 6]
