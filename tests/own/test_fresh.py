@@ -122,6 +122,17 @@ def test_a_module_beside_comes_before_one_of_its_name_elsewhere(
     sys.modules.pop("put", None)
 
 
+def test_a_module_of_another_folder_is_read_again(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    monkeypatch.syspath_prepend(elsewhere)
+    (folder / "mine.py").write_text(TEXT.replace("HERE", "MOST = 3\nfrom of_a_library import LIMIT"))
+    for limit, holds in (("1", True), ("1 + 1", False), ("2 - 1 * 1", True)):
+        (elsewhere / "of_a_library.py").write_text(f"LIMIT = {limit}\n")
+        assert ("small" in zabcheck.explore(protocol="mine.py", engine="interpret").sentence) is not holds
+
+
 def test_a_constant_of_a_function_from_beside_is_named_with_its_import(folder: Path) -> None:
     head = "from __future__ import annotations\nfrom zabcheck.language import Node, State\nLIMIT = 1\n"
     (folder / "put.py").write_text(f"{head}def put(s: State, p: Node) -> None:\n    s.x[p] = LIMIT\n")

@@ -19,6 +19,7 @@ from contextlib import contextmanager
 from importlib.machinery import EXTENSION_SUFFIXES, SOURCE_SUFFIXES, ExtensionFileLoader, FileFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
+from typing import ClassVar
 
 from zabspec.authoring.checks import OURS, check_texts
 from zabspec.authoring.declaration import ConfigError, Declaration, ProtocolError
@@ -162,13 +163,18 @@ class _Beside:
 
     Attributes:
         modules: what was imported.
+        elsewhere: what some file imported from other folders, but for installed packages: it may be edited, too.
     """
+
+    elsewhere: ClassVar[set[str]] = set()
 
     def __init__(self, folder: Path, own: str) -> None:
         self.folder, self.own = str(folder), own
         self.modules: list[ModuleType] = []
 
     def __enter__(self) -> _Beside:
+        for name in self.elsewhere & sys.modules.keys():
+            del sys.modules[name]
         self.before = set(sys.modules)
         self.callers = self.there() | self.hiding()
         for name in self.callers:
@@ -183,6 +189,10 @@ class _Beside:
         for name, module in self.there().items():
             self.modules.append(module)
             del sys.modules[name]
+        for name in sys.modules.keys() - self.before:
+            file, first = getattr(sys.modules[name], "__file__", None) or "", name.partition(".")[0]
+            if "-packages" not in file and first not in sys.stdlib_module_names and first not in (*OURS, self.own):
+                self.elsewhere.add(name)
         sys.modules.update(self.callers)
 
     def hiding(self) -> dict[str, ModuleType]:
