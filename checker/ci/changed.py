@@ -22,16 +22,14 @@ from checker.ci.configuration import Check, Matrix, MatrixError, matrix_of
 from zabspec.authoring.sources import is_file, path_of
 from zabspec.files import LARGEST_SOURCE, read_bytes
 
-# Files that may pin the installed version of zabcheck or of its dependencies.
+# Files that may pin the installed version of zabcheck or of its dependencies, and folders of such files.
 PINS = (
     "pyproject.toml", "setup.py", "setup.cfg", "*.lock", "*requirements*", "*constraints*",
     "Pipfile", "*.yml", "*.yaml", ".python-version", ".tool-versions", "Dockerfile*", "Containerfile*", "tox.ini",
     "noxfile.py", "Makefile", "*.nix",
 )  # fmt: skip
 # Modules that read nothing, and names of Python by which code reads more than it imports.
-PURE = frozenset(
-    {"__future__", "typing", "collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "math"}
-)
+PURE = frozenset({"__future__", "typing", "collections", "dataclasses", "enum", "functools", "itertools", "math"})
 READERS = frozenset(
     {"open", "eval", "exec", "compile", "input", "getattr", "vars", "globals", "locals", "breakpoint", "help"}
     | {"get_type_hints", "ForwardRef", "register"}  # these evaluate annotations that are text
@@ -55,8 +53,7 @@ def touched(matrix: Matrix, revision: str) -> tuple[Check, ...]:
     changed = {Path(os.path.realpath(name)) for name in names}
     if any(name.is_symlink() for name in names):  # behind one of a folder are files that did not change
         return matrix.checks
-    parts = {part for name in names for part in name.relative_to(top).parts}  # a folder `requirements` counts
-    if any(fnmatch(part, pattern) for part in parts for pattern in PINS):
+    if any(fnmatch(part, pattern) for name in names for part in name.relative_to(top).parts for pattern in PINS):
         return matrix.checks
     if any(is_below(path, package_folders()) for path in changed):
         return matrix.checks
