@@ -273,10 +273,17 @@ class Statements(Expressions):
             failed = TlaText(f'Assert(FALSE, "{said}")')
             return self.hoisted(asked, env, lambda at, test: If(self.expr(test, at), after(at), failed))
         if not isinstance(e, t.Call) or e.function not in self.writers:
+            if self.asserts(e):
+                raise Untranslatable(f"{self.where(e)}: an assertion of a function whose value nothing uses")
             return after(env)
         f = self.program.functions[e.function]
         state = self.given(f, e)
         return self.ready([e], env, lambda at: self.after_call(state, self.called(f, e, at), at, after, f))
+
+    def asserts(self, e: object) -> bool:
+        """Return whether there is an assertion in a part of the program, or in what it calls."""
+        called = (self.program.functions[c.function].body for c in walk(e) if isinstance(c, t.Call))
+        return any(asserted(s) is not None for s in walk(e)) or any(map(self.asserts, called))
 
     def forgotten(self, e: t.Builtin, env: Env, after: Next) -> Node:
         """Return the continuation after a process loses what is volatile."""

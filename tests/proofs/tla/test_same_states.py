@@ -117,6 +117,15 @@ def test_a_statement_that_only_asserts_is_none_too_many(tmp_path: Path, lines: l
     )
 
 
+def test_an_assertion_of_what_nothing_uses_is_refused(tmp_path: Path) -> None:
+    helpers = (
+        "def asserts(s: State) -> int:\n    assert s.out < 0\n    return 1\n\n\n"
+        "def calls(s: State) -> int:\n    return asserts(s)\n\n\n"
+    )
+    with pytest.raises(Untranslatable, match="an assertion of a function whose value nothing uses"):
+        written(tmp_path, "calls(s)", old="def ready(", new=f"{helpers}def ready(")
+
+
 def test_a_view_that_is_read_before_the_change_is_none(tmp_path: Path) -> None:
     """Nor is one that a call is given the length of, before it changes what that shows."""
     longer = "def longer(s: State, n: int) -> int:\n    s.items.append(1)\n    return n\n\n\n"
