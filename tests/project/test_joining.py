@@ -13,13 +13,15 @@ import sys
 import sysconfig
 import tomllib
 import venv
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.patience import HANG
-from zabspec.joining import WINGS
+from zabspec.joining import WINGS, may_have
 
 TOP = Path(__file__).parents[2]
 PYPROJECT = tomllib.loads((TOP / "pyproject.toml").read_text())
@@ -213,3 +215,22 @@ def test_what_a_package_adds_is_never_left_out_in_silence(joined: Path, module: 
     assert ended == [2, ""]
     assert said in trouble
     assert trouble.count("\n") == 1
+
+
+def test_entry_points_are_looked_for_wherever_they_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their reader costs more than a short command, and is asked only where a file or another finder may name some."""
+    assert may_have(b"[zabcheck.requests]")
+    assert not may_have(b"[zabcheck.strange]")
+    folder = tmp_path / "a.egg" / "EGG-INFO"
+    folder.mkdir(parents=True)
+    (folder / "entry_points.txt").write_text("[zabcheck.strange]\na = b\n")
+    with zipfile.ZipFile(tmp_path / "packed.zip", "w") as packed:
+        packed.writestr("some.dist-info/entry_points.txt", "")
+    for place in (folder.parent, tmp_path / "packed.zip"):
+        with monkeypatch.context() as patched:
+            patched.syspath_prepend(place)
+            assert may_have(b"[zabcheck.strange]")
+    monkeypatch.setattr(
+        sys, "meta_path", [*sys.meta_path, SimpleNamespace(find_spec=lambda *_: None, find_distributions=None)]
+    )
+    assert may_have(b"[zabcheck.strange]")
