@@ -40,7 +40,6 @@ BY_NAME = {
     "checker.requests.base.kinds": [],  # late, when a trace or a command names a kind: a reader of traces may make one
     "invariants": [("invariants", module.__name__) for module in invariants.OTHERS],
     "traces": [("traces", module) for module in traces.PLACES.values()],
-    "traces.tables.spark.daemon": [("traces.tables.spark.daemon", "traces.tables.judging.batches")],
     "zabcheck": [("zabcheck", module) for module in set(zabcheck.places().values())],
     "zabspec.authoring.files": [("zabspec.authoring.files", module) for module in NAMES.values()],
     "zabspec.authoring.reading": [

@@ -218,7 +218,7 @@ def test_what_a_package_adds_is_never_left_out_in_silence(joined: Path, module: 
 
 
 def test_entry_points_are_looked_for_wherever_they_may_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Their reader costs more than a short command, and is asked only where a file or another finder may name some."""
+    """importlib.metadata is slow to import: it is used only if some file or another finder may list entry points."""
     assert may_have(b"[zabcheck.requests]")
     assert not may_have(b"[zabcheck.strange]")
     folder = tmp_path / "a.egg" / "EGG-INFO"

@@ -51,7 +51,7 @@ def named(run: Run) -> list[tuple[int, int]]:
 
 
 def test_all_are_named_one_leader_a_view_and_the_views_come_in_order() -> None:
-    """Without a cut a process that asks is named somebody: the leader of its next view, or of the latest of all."""
+    """On a whole network the oracle names the leader of the next view of the process, or of the latest view of all."""
     for seed in range(2):
         views = [0, 0, 0]
         for p, leader in named(

@@ -173,7 +173,7 @@ def read_record(path: Path) -> Record:
             ended = made.get("observations")
             continue
         out.append(o := checked(what, made, set(servers), path, number))
-        if out[-2:][0].seconds > o.seconds:
+        if len(out) > 1 and out[-2].seconds > o.seconds:
             raise BadRecord(f"{path}, line {number}: it was seen before the line above it")
         if what in ("served", "closed"):
             if (once := (what, made.get("connection"), made.get("by", made.get("server")))) in seen:
