@@ -7,12 +7,10 @@ well, that one is used.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
 import zipfile
-from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
 
@@ -47,8 +45,4 @@ if __name__ == "__main__":
     sys.path[:] = without_archives(sys.path)
     from pyspark.daemon import manager
 
-    # What each process would load by itself, but none of our own code, which a job may send.
-    with contextlib.suppress(Exception):
-        import_module("pandas")
-        import_module("pyspark.worker")
     manager()
